@@ -19,12 +19,19 @@ enum { LINE = 64, PAGE = 4096, HUGE_PAGE = 2 << 20 };
 /* Iterations beyond which the entries of a loop do not show: more than a core has in flight. */
 #define MANY_TRIPS 256.0
 
-/* Strides beyond which prefetchers do not follow: they stay inside a page.
+/* Strides beyond which prefetchers do not follow: they stay inside a page. An index that is multiplied or loaded may
+ * move by one element all the same: most of such elements are beside the last, and in its line.
+ * each  it brings a line nearly each time
  * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
-static bool is_scattered(const struct carm_graph_access *a)
+static bool is_scattered(const struct carm_graph_access *a, const struct carm_run_places *places,
+                         bool each)
 {
-    return a->pattern == CARM_PATTERN_INDIRECT || a->pattern == CARM_PATTERN_COMPUTED ||
-           (a->pattern == CARM_PATTERN_STRIDE && llabs(a->stride) >= PAGE);
+    static const double few =
+        0.2; /* of the moves: of doubles in a row, a sample has an eighth of them to other lines */
+    return a->pattern == CARM_PATTERN_STRIDE
+               ? llabs(a->stride) >= PAGE
+               : (a->pattern == CARM_PATTERN_INDIRECT || a->pattern == CARM_PATTERN_COMPUTED) &&
+                     (each || places->apart > few);
 }
 
 /* ---- latencies ---- */
@@ -516,17 +523,17 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         note_access(v, insn, a, by, n, all);
         v->stride = llabs(by) > LINE && llabs(by) > llabs(v->stride) ? by : v->stride;
         /* an address that moves by a register brings a line nearly each time: a stride of lines or more */
-        const bool jumps =
-            !repeated &&
-            (is_scattered(a) || (a->pattern == CARM_PATTERN_REGULAR &&
-                                 (all > often * insn->executions || is_page_apart(a, &places))));
+        const bool each = all > often * insn->executions;
+        const bool regular = a->pattern == CARM_PATTERN_REGULAR;
+        const bool jumps = !repeated && (is_scattered(a, &places, each) ||
+                                         (regular && (each || is_page_apart(a, &places))));
         const bool copies =
             repeated && insn->stores; /* movs: the loaded value goes to memory, not to a register */
         if (insn->loads && !copies && in->rates.model) {
             extra[i] =
                 carm_missing_beyond(in, lines, insn->executions) +
                 (jumps ? carm_missing_walks(in, places.walks, lines, insn->executions) : 0.0);
-            if (jumps && all > often * insn->executions &&
+            if (jumps && each &&
                 is_uniform(carm_run_levels_about(levels), brought, all, places.pages * PAGE)) {
                 const double share = fmin(1.0, all / insn->executions);
                 extra[i] = fmax(extra[i], share * carm_missing_random(in, places.pages * PAGE));
@@ -540,12 +547,12 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         }
         if (!sampled || places.translated >= fewest) {
             add_walks(in, insn, a, &places, false, 0.0, n);
-        } else if (all > often * insn->executions && is_page_apart(a, &places)) {
+        } else if (each && is_page_apart(a, &places)) {
             sweeps[nsweeps++] = i;
             swept += trips;
         }
         const bool aliased = by != 0 && by % PAGE == 0;
-        const bool comes = aliased && insn->loads && !a->on_chain && all > often * insn->executions;
+        const bool comes = aliased && insn->loads && !a->on_chain && each;
         apart += comes ? insn->executions : 0.0;
         restored += aliased && insn->stores && a->updates ? insn->executions : 0.0;
         for (int k = 0; k < CARM_FROM_PLACES && comes; k++) {

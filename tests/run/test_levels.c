@@ -501,6 +501,12 @@ static void scatter(uint64_t k)
     access_by(0, 3, BASE + (1 << 20) + 37 * LINE * k % (512 * LINE), 8, CARM_ADDRESS_STORE);
 }
 
+static void in_a_row(uint64_t k)
+{
+    load(0, BASE + 8 * k);
+    access_by(0, 3, BASE + (1 << 20) + 8 * k, 8, CARM_ADDRESS_STORE);
+}
+
 static void vectors(uint64_t k)
 {
     access_by(0, 0, BASE + 16 * k, 16, CARM_ADDRESS_LOAD);
@@ -590,6 +596,10 @@ static const struct loop loops[] = {
      "latency 22.432, latency 22.432, dram 8.692, l2 4.125, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
      "store at 3 1, load at 0 0.125",
      "0.2222, 2368, 0, scattered; by latency, unit-stride, huge-pages"},
+    /* stores likewise, of neighbours: the loaded index scatters nothing */
+    {"48 8b 07 48 89 1c c6 48 83 c7 08 48 39 d7 75 f0", in_a_row, 2.6,
+     "dram 2.5, l2 0.625, issue 0.25, stores 0.25, chain 0.25, issue 0.24975, integer 0.125, loads 0.125",
+     "load at 0 0.125, store at 3 0.125", "1, 0, 0; by dram, block, stream-stores"},
     /* movupd xmm0, [rdi]; mulpd xmm0, xmm1; addpd xmm2, xmm0; add rdi, 16 */
     {"66 0f 10 07 66 0f 59 c1 66 0f 58 d0 48 83 c7 10 48 39 d7 75 eb", vectors, 1.1,
      "dram 1, chain 0.75, issue 0.3125, l2 0.25, issue 0.24975, fp 0.125, integer 0.125, loads 0.125, tlb 0.02",
