@@ -688,6 +688,10 @@ TEST_BETWEEN(other_caches, NULL, tear_down)
     assert_ptr_equal(changed.today, carm_run_levels_about(levels));
     assert_ptr_equal(changed.caches, carm_run_levels_about(carm_run_levels_changed(levels)));
     free(changed.parts);
+    /* the row has the caches of today */
+    const double today = changed.today->whole.levels[0].bytes;
+    assert_near(run.row.counts.q[CARM_Q_L2_BYTES].value, today, 0.0);
+    assert_true(changed.caches->whole.levels[0].bytes != today);
 }
 
 /* Stores of two threads that the simulation has not met: one to a fixed place is contended, unless it is on the stack. */

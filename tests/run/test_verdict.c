@@ -136,6 +136,33 @@ TEST(window)
     assert_near(cycles, 3.0, 0.02);
 }
 
+/* A loop that ends after some trips: rounded, and not known where it has none. */
+TEST(window_of_trips)
+{
+    /* mulsd xmm0, [rdi]; add rdi, 8; cmp rdi, rsi; jne */
+    static const uint8_t product[] = {0xf2, 0x0f, 0x59, 0x07, 0x48, 0x83, 0xc7,
+                                      0x08, 0x48, 0x39, 0xf7, 0x75, 0xf3};
+    static const struct {
+        double trips;
+        size_t whole; /* 0 = there is no window: this core's is not known */
+    } cases[] = {{0.0, 0}, {0.99, 0}, {1.0, 1}, {1.49, 1}, {1.5, 2}, {9.6, 10}, {10.4, 10}};
+    struct carm_graph_latencies latencies = {.load = 4.0, .load_vector = 7.0};
+    latencies.of[CARM_OPCODE_FP_MUL][CARM_OPCODE_SCALAR][CARM_OPCODE_DP] = 3.0;
+    latencies.of[CARM_OPCODE_INT_ADD][CARM_OPCODE_GP][CARM_OPCODE_INT64] = 1.0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct carm_graph_window window = {.width = 6.0, .trips = cases[i].whole};
+        double cycles = 0.0;
+        JUDGE(product, 3.1);
+        if (cases[i].whole) {
+            assert_ok(carm_graph_window(&cycles, &j.code, &latencies, &window, &err));
+            assert_true(cycles > 0.0 && cycles < 3.0);
+        }
+        assert_ok(carm_run_code_window(&j.code, cases[i].trips, &j.in, &err));
+        assert_near(j.in.window_cycles, cycles, 1e-9);
+        assert_near(j.in.chain_cycles, cases[i].whole ? cycles : 3.0, 1e-6);
+    }
+}
+
 TEST(chain)
 {
     /* addsd xmm0, [rdi]; add rdi, 8; cmp rdi, rsi; jne */
