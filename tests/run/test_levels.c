@@ -167,6 +167,45 @@ TEST_BETWEEN(lines_of_levels, set_up, tear_down)
     assert_false(carm_count_has(&c, CARM_Q_L2_BYTES)); /* an uncounted row */
 }
 
+/* Many pages are counted by a sketch of 64 registers, whose standard error is an eighth. source: Flajolet et al. 2007 */
+TEST_BETWEEN(many_pages, set_up, tear_down)
+{
+    static const unsigned numbers[] = {200, 1000, 20000};
+    for (unsigned i = 0; i < 3; i++) {
+        for (uint64_t k = 0; k < numbers[i]; k++) {
+            load(8 * i, BASE + PAGE * k);
+        }
+    }
+    end(64);
+    for (unsigned i = 0; i < 3; i++) {
+        struct carm_run_places p;
+        double lines[CARM_HIERARCHY_LEVELS_MAX];
+        assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 8 * i, lines, &p));
+        assert_near(p.pages, numbers[i], 0.3 * numbers[i]);
+        assert_near(carm_run_levels_pages(levels, p.sketch), p.pages, 0.0);
+    }
+}
+
+/* A sample's records outside of windows are of some pages, and of some lines of others: the rest is added. */
+TEST_BETWEEN(pages_of_a_sample, NULL, tear_down)
+{
+    enum { LINES = PAGE / LINE };
+    const uint8_t sketch[CARM_RUN_PAGES_KEPT] = {1};
+    double met = 0.0;
+    open_caches(0.05, NULL);
+    const struct carm_sampled_plan *plan = &carm_run_levels_about(levels)->plan;
+    for (size_t page = 0; page < CARM_SAMPLED_PAGES; page++) {
+        bool is = plan->pages[page];
+        for (size_t l = 0; l < LINES; l++) {
+            is = is || plan->classes[(page * LINES + l) % CARM_SAMPLED_CLASSES] == 1;
+        }
+        met += is ? 1.0 / CARM_SAMPLED_PAGES : 0.0;
+    }
+    assert_true(met > 0.0 && met <= 1.0);
+    assert_near(carm_run_levels_pages(levels, sketch), 64.0 * log(64.0 / 63.0) / fmax(met, 0.1),
+                1e-9);
+}
+
 /* Loads of 8 bytes: from byte 56 of a line they end with it, from 57 they go on in the next. */
 TEST_BETWEEN(steps_of_an_instruction, set_up, tear_down)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pairs of times, made up: what is slower, what is within, what the pairs do not decide. */
+#include <unistd.h>
+
 #include "run/pairs.h"
 #include "tests/unit.h"
 
@@ -126,6 +128,33 @@ TEST(commands_run_in_pairs)
     how.command[1] = "exit 3";
     assert_int_equal(carm_pairs_run(&how, &p, &err), -CARM_EINVAL);
     assert_non_null(strstr(err.text, "3"));
+}
+
+/* Both commands in turn, first those whose times do not count. */
+TEST(warmups_run_before)
+{
+    char path[64] = "/tmp/carm-test-pairs-XXXXXX", commands[2][128], turns[64] = "";
+    const int fd = mkstemp(path);
+    struct carm_pairs_how how = {.budget = 1e-3, .threshold = 0.05};
+    struct carm_pairs p;
+    assert_true(fd >= 0);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(commands[i], sizeof commands[i], "printf %c >>%s; sleep 0.002", 'a' + i,
+                       path);
+        how.command[i] = commands[i];
+    }
+    for (unsigned warmup = 0; warmup < 4; warmup += 3) {
+        how.warmup = warmup;
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_ok(carm_pairs_run(&how, &p, &err));
+        const ssize_t n = pread(fd, turns, sizeof turns, 0);
+        assert_int_equal(n, 2 * (CARM_PAIRS_LEAST + warmup));
+        for (ssize_t i = 0; i < n; i++) {
+            assert_int_equal(turns[i], 'a' + i % 2);
+        }
+    }
+    (void)close(fd);
+    assert_int_equal(unlink(path), 0);
 }
 
 /* Without a threshold a narrow interval is an answer; commands that end at once, or by a signal, have none. The pairs go on

@@ -319,6 +319,17 @@ TEST_BETWEEN(parts_have_the_times_of_each_run, set_up, tear_down)
     for (size_t i = 0; i < 4; i++) {
         assert_near(values[i], want[i], 1e-9);
     }
+    /* a run without samples, or with too few of them: the parts of all runs together */
+    for (int few = 0; few < 2; few++) {
+        const uint64_t all = each[1].samples.total;
+        assert_int_equal(unlink(path), 0);
+        each[1].has_samples = few;
+        each[1].samples.total = few ? CARM_PROFILE_FEW - 1 : all;
+        assert_ok(
+            carm_run_rows_append(path, &run, CARM_PROFILE_FUNCTIONS, &profile, NULL, NULL, &err));
+        assert_int_equal(column("seconds", values, 8), 3);
+        each[1].samples.total = all;
+    }
     carm_profile_close(&profile);
     for (size_t r = 0; r < 3; r++) {
         carm_samples_close(of[r]);
