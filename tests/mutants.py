@@ -5,12 +5,14 @@ unit's room. A mutant that every suite passes has survived: a fault of its kind 
 
   tests/mutants.py [--room models]... [--each N] [--seed N] [--timeout SECONDS] [--verbose] [--list]
 
-The suites of the room are built and stay as they are: the changed unit is compiled and linked beside them. First, each
+The suites of the room are built and stay as they are: the changed units are compiled and linked beside them. First, each
 suite runs once with units that record the lines they run (gcov; kept in build/mutants until the suite or its units
-change). A mutant is then tried with the suites that run its line alone: the suite that failed last time, the suite of
-the unit's name, then the fastest first, until one fails twice. A suite ends at its first failure. If no fast one fails,
-fast programs run once more with the changed unit under ASan and UBSan, then slow suites. What a suite said about a
-changed object is kept in build/mutants too. A seed draws the same mutants as long as their lines stay.
+change). All mutants inside functions are then compiled into one library, in which CARM_MUTANT chooses one at run time,
+so that each program is linked once. A mutant is tried with the suites that run its line alone: the suite that failed
+last time, the suite of the unit's name, then the fastest first, until one fails twice. A suite ends at its first
+failure. If no fast program fails, the unit is compiled with this change alone, and fast scripts run, fast programs once
+more under ASan and UBSan, then slow suites. What a suite said about a mutant is kept in build/mutants too. A seed draws
+the same mutants as long as their lines stay.
 tests/mutants.txt names those that change nothing that matters; they do not count. Not a part of make check: seconds for
 a mutant. Exit status 1 if a room is below the goal."""
 import argparse
@@ -55,8 +57,8 @@ CONSTANT = re.compile(r"(?<![\w.\"'%\[])(\d+\.\d+|\d+)(?![\w.\"'\]])")
 EXTREME = re.compile(r"(?<![\w.>])([\w.>()\[\]-]+) [<>]=? ([\w.>()\[\]-]+) \? (?:\1 : \2|\2 : \1)(?=[;,)]|$)")
 # a call whose result is not used, on a line of its own
 CALL = re.compile(r"^\s+(?!return|if|for|while|switch|else|assert|free|close|fclose|va_|memset|qsort|carm_\w+_(?:close|free))[a-z]\w+\([^;{}]*\);$")
-# larger constants that change nothing: of room for more, and of the signs of a comparison for a sort
-LARGER = re.compile(r"\b(?:c|m|re)alloc\((?:(?!/ \d).)*$|return .* \? (?:1 : -1|-1 : 1);")
+# larger constants that change nothing: of room for more, of the signs of a comparison for a sort, of the base of digits
+LARGER = re.compile(r"\bstrtou?(?:l|ll|max)\(|\b(?:c|m|re)alloc\((?:(?!/ \d).)*$|return .* \? (?:1 : -1|-1 : 1);")
 # a wrong process or file must not be hit; a message is words; an assert that holds more says less
 SPARED = re.compile(r"\b(kill|unlink|rmdir|carm_fail|assert|_Static_assert)\b|\"")
 
@@ -117,7 +119,10 @@ def places(text):
         for found in () if LARGER.search(code) else CONSTANT.finditer(code):
             word = found.group(1)
             value = float(word) if "." in word else int(word)
-            changed = repr(value * 1.02 if value else 1.0) if "." in word else str(value + 1)
+            if re.search(r"[(=:,?{]\s*-$|return -$", code[:found.start(1)]) and value == 1:
+                changed = word.replace("1", "0", 1)  # -1 is what is not known, or an error: so is -2
+            else:
+                changed = repr(value * 1.02 if value else 1.0) if "." in word else str(value + 1)
             yield i, line[:found.start(1)] + changed + line[found.end(1):]
         if CALL.match(line):
             yield i, re.match(r"\s+", line).group(0) + ";"
@@ -147,6 +152,67 @@ def harmless(path):
     return found
 
 
+def functions(lines):
+    """The functions of a unit in the house's layout: the lines of the declaration's begin, of { and of }."""
+    at = 0
+    while at < len(lines):
+        if lines[at] == "{":
+            begin, end = at, lines.index("}", at)
+            while begin > 0 and re.match(r"[\w ]", lines[begin - 1]) and not lines[begin - 1].endswith((";", "*/")):
+                begin -= 1
+            yield begin, at, end
+            at = end
+        at += 1
+
+
+def parameter_names(parameters):
+    """The names in a list of parameters."""
+    words, depth = [""], 0
+    for letter in parameters:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == "," and depth == 0:
+            words.append("")
+        else:
+            words[-1] += letter
+    named = [re.search(r"\(\*(?:const )?(\w+)", word) or re.search(r"(\w+)\s*(\[.*)?$", word) for word in words]
+    return [] if parameters == "void" else [found.group(1) for found in named]
+
+
+CHOICE = """#include <stdlib.h>
+static int carm_mutant;
+__attribute__((constructor)) static void carm_mutant_read(void)
+{
+    const char *word = getenv("CARM_MUTANT");
+    carm_mutant = word ? atoi(word) : 0;
+}"""
+
+
+def with_all(text, mutants):
+    """A unit with mutants, {number: (line index, new line)}: each function that is changed becomes a choice between its
+    copies. Returns the text, and the numbers of its lines that belong to a mutant: {line number: mutant}."""
+    lines, out, owner, at = text.split("\n"), CHOICE.split("\n"), {}, 0
+    for begin, opened, closed in functions(lines):
+        signature = " ".join(line.strip() for line in lines[begin:opened])
+        parts = re.match(r"(.*?)\b(\w+)\((.*)\)$", signature)
+        mine = {k: mutant for k, mutant in mutants.items() if opened < mutant[0] < closed}
+        if not parts or not mine or "..." in signature:
+            continue
+        head, name, parameters = parts.groups()
+        head = re.sub(r"\b(static|inline|_Noreturn) ", "", head)
+        out += lines[at:begin] + [signature.replace("inline ", "") + ";"]
+        void, cases, arguments = head.strip() == "void", [], ", ".join(parameter_names(parameters))
+        for k, (index, new) in {0: (opened, "{"), **mine}.items():
+            out.append(f"static {head}carm_mutant_{name}_{k}({parameters})")
+            for i in range(opened, closed + 1):
+                out.append(new if i == index else lines[i])
+                owner[len(out)] = k
+            word = f"case {k}:" if k else "default:"
+            cases.append(f"{word} {'' if void else 'return '}carm_mutant_{name}_{k}({arguments});{' return;' if void else ''}")
+        out += [signature.replace("inline ", ""), "{ switch (carm_mutant) {", *cases, "} }"]
+        at = closed + 1
+    return "\n".join(out + lines[at:]), owner
+
+
 class Room:
     """Builds and runs the suites of a room with changed units."""
 
@@ -166,6 +232,7 @@ class Room:
                 os.path.relpath(os.path.join(here, suite), top) for here, _, suites in os.walk(os.path.join(top, whole))
                 for suite in suites if re.fullmatch(r"test_.*\.c|.*_test\.sh", suite))
         self.outcomes, self.failure = self.load("outcomes.json"), ""
+        self.together, self.chosen, self.choosing = os.path.join(self.folder, "mutants.a"), set(), {}
 
     def load(self, name):
         path = os.path.join(self.top, self.kept, name)
@@ -196,10 +263,13 @@ class Room:
         return next(line for line in self.output("make", "-n", "-W", source, target).splitlines()
                     if f" {target} " in line and not line.startswith(("rm", "echo")))
 
-    def compiles(self, source, target, flags=""):
-        """Compiles a unit's source as make does; with flags, without optimization that merges lines."""
+    def compiling(self, source, target, flags=""):
+        """The command that compiles a unit's source as make does; with flags, without optimization that merges lines."""
         line = self.compile.replace("-o build/base/hash.o base/hash.c", f"-o {target} {source}").replace("-MMD -MP", "")
-        return self.sh(f"{line} -ffile-prefix-map={self.folder}=. -g0 -w {flags}")
+        return f"{line} -ffile-prefix-map={self.folder}=. -g0 -w {flags}"
+
+    def compiles(self, source, target, flags=""):
+        return self.sh(self.compiling(source, target, flags))
 
     def program(self, suite):
         return "build/carm" if suite.endswith(".sh") else os.path.join("build", suite[:-2])
@@ -221,12 +291,12 @@ class Room:
         line = self.links[suite].format(out=out, before=before)
         return self.sh("cc -Wl,--strip-debug" + line[line.index(" "):].replace("build/libcarm-all.a", library))
 
-    def runs(self, suite, program):
+    def runs(self, suite, program, mutant=0):
         """Whether a suite passes (None: it ran out of CPU time), and its CPU seconds."""
         known = self.known.get(suite, {"cpu": 60.0, "seconds": 300.0})
         cpu = int(5 + 5 * known["cpu"])
         env = dict(os.environ, ASAN_OPTIONS="detect_leaks=0", CARM=os.path.join(self.top, "build/carm"), CARM_TOP=self.top, TMPDIR=self.folder,
-                   CMOCKA_MESSAGE_OUTPUT="tap")
+                   CMOCKA_MESSAGE_OUTPUT="tap", CARM_MUTANT=str(mutant))
         if suite.endswith(".sh"):
             env["CARM"] = os.path.join(self.top, program)
 
@@ -358,28 +428,75 @@ class Room:
         with open(self.object, "rb") as file:
             return file.read()
 
-    def killed_by(self, path, index, line):
+    def put_together(self, mutants):
+        """Compiles all mutants that are inside functions into one library, which chooses at run time."""
+        names = list(self.objects)
+        for path in {mutant[0] for mutant in mutants}:
+            of = {k: mutant[1:] for k, mutant in enumerate(mutants, 1) if mutant[0] == path}
+            source, target = os.path.join(self.folder, "all.c"), os.path.join(self.folder, path.replace("/", "-") + ".o")
+            while of:
+                text, owner = with_all(read(os.path.join(self.top, path)), of)
+                with open(source, "w", encoding="utf-8") as file:
+                    file.write(text)
+                tried = subprocess.run(["sh", "-c", self.compiling(source, target, "-fmax-errors=0")], cwd=self.top, check=False,
+                                       stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, errors="replace")
+                if tried.returncode == 0:
+                    names[names.index(f"build/{path[:-2]}.o")] = target
+                    self.chosen |= set(owner.values()) - {0}
+                    break
+                wrong = {owner.get(int(at), 0) for at in re.findall(r"all\.c:(\d+):\d+: error", tried.stderr)} - {0}
+                of = {k: mutant for k, mutant in of.items() if wrong and k not in wrong}
+        self.sh(f"ar rcsD {self.together} {' '.join(names)}")
+
+    def choosing_program(self, suite):
+        """A suite linked with all mutants, which passes where none is chosen; "" = it is not to be had."""
+        if suite not in self.choosing:
+            program = f"{self.program(suite)}-mutants-{os.getpid()}"
+            made = suite.endswith(".c") and self.links_as(suite, program, library=self.together)
+            self.choosing[suite] = program if made and self.runs(suite, program)[0] else ""
+            if made and not self.choosing[suite]:
+                os.unlink(os.path.join(self.top, program))
+        return self.choosing[suite]
+
+    def close(self):
+        for program in filter(None, self.choosing.values()):
+            os.unlink(os.path.join(self.top, program))
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def passes_chosen(self, suite, number):
+        program = self.choosing_program(suite)
+        passed = self.runs(suite, program, number)[0] if program else True
+        return bool(self.runs(suite, program, number)[0] if passed is False else passed)
+
+    def killed_by(self, number, path, index, line):
         """The suite that fails, "" = none; None = the mutant does not compile, or has the same code."""
         lines = read(os.path.join(self.top, path)).split("\n")
-        if path not in self.plain:
-            self.plain[path] = self.code(lines)
         suites = self.watching(path, index)
         word = f"{path}|{lines[index]}|{line}"
-        lines[index] = line
-        changed = self.code(lines)
-        if changed in (None, self.plain[path]):
-            return None
         last = self.outcomes.get(word)
         suites.sort(key=lambda suite: suite != last)
         fast = [suite for suite in suites if self.known[suite]["cpu"] < FAST_SECONDS]
-        found = self.first_to_fail(fast, changed) or self.found_by_sanitizers(path, fast) or self.first_to_fail(
-            [suite for suite in suites if suite not in fast], changed)
+        slow = [suite for suite in suites if suite not in fast]
+        found, text = "", "\n".join(lines)
+        if number in self.chosen:
+            programs = [suite for suite in fast if suite.endswith(".c")]
+            found = self.first_to_fail(programs, f"{text}|{index}|{line}".encode(), lambda suite: self.passes_chosen(suite, number))
+            fast = [suite for suite in fast if suite not in programs or not self.choosing.get(suite, "-")]
+        if not found:
+            if path not in self.plain:
+                self.plain[path] = self.code(lines)
+            lines[index] = line
+            changed = self.code(lines)
+            if changed in (None, self.plain[path]):
+                return None
+            found = (self.first_to_fail(fast, changed, self.passes) or
+                     self.found_by_sanitizers(path, [suite for suite in suites if suite not in slow]) or
+                     self.first_to_fail(slow, changed, self.passes))
         self.outcomes[word] = found.split(" ")[0]
         return found
 
-    def first_to_fail(self, suites, changed):
-        return next((suite for suite in suites
-                     if not self.knows(suite, changed, lambda suite=suite: self.passes(suite, self.object))), "")
+    def first_to_fail(self, suites, what, passes):
+        return next((suite for suite in suites if not self.knows(suite, what, lambda suite=suite: passes(suite))), "")
 
     def knows(self, suite, what, find):
         """What is kept of a suite about some object code, or is found and kept."""
@@ -408,11 +525,11 @@ class Room:
                 return f"{suite} (sanitized)"
         return ""
 
-    def passes(self, suite, object_):
+    def passes(self, suite, object_=None):
         """Whether a suite passes with the changed unit."""
         program = self.beside(suite)
         # a suite with functions of its own in place of the unit's cannot be linked with both
-        if not self.links_as(suite, program, object_):
+        if not self.links_as(suite, program, object_ or self.object):
             return True
         passed = self.runs(suite, program)[0]
         passed = self.runs(suite, program)[0] if passed is False else passed
@@ -435,22 +552,22 @@ def main():
     known = harmless(os.path.join(top, "tests", "mutants.txt"))
     low = False
     for room in args.room or ROOMS:
-        folder = tempfile.mkdtemp(prefix="carm-mutants-")
+        work = Room(top, room, tempfile.mkdtemp(prefix="carm-mutants-"), args.timeout)
         try:
-            work = Room(top, room, folder, args.timeout)
             mutants = draw(top, [unit for unit in work.units if args.unit in unit], args.each, args.seed)
             if not args.list:
                 work.build()
                 work.record()
+                work.put_together(mutants)
             count = {"killed": 0, "survived": 0, "harmless": 0, "same code": 0}
-            for path, index, line in mutants:
+            for number, (path, index, line) in enumerate(mutants, 1):
                 old = read(os.path.join(top, path)).split("\n")[index]
                 words = f"{path}:{index + 1}\n- {old.strip()}\n+ {line.strip()}"
                 if args.list:
                     print(words)
                     continue
                 listed = (path, old.strip(), line.strip()) in known
-                by = "" if listed else work.killed_by(path, index, line)
+                by = "" if listed else work.killed_by(number, path, index, line)
                 kind = "harmless" if listed else "same code" if by is None else "killed" if by else "survived"
                 count[kind] += 1
                 work.keep("outcomes.json", work.outcomes)
@@ -465,7 +582,7 @@ def main():
                       f"(goal {100 * GOAL:.0f}%); besides {count['harmless']} listed as harmless, {count['same code']} with the same code",
                       flush=True)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            work.close()
     return 1 if low else 0
 
 
