@@ -195,6 +195,8 @@ static uint64_t unwatched(const struct what *what)
     return close_child(&child);
 }
 
+/* A busy machine reaches a loop late. */
+static const double reached_seconds = 600.0;
 static struct carm_stop stop;
 
 static struct carm_trial_settings settings = {
@@ -214,7 +216,7 @@ static void measure(struct child *child, const uint8_t *head, const uint8_t *end
     assert_ok(carm_trial_open(trial, at, pieces, cut < end ? 2 : 1, &err));
     for (int i = 0; i < snapshots; i++) {
         pid_t thread = 0;
-        assert_int_equal(carm_stop_at(&stop, &at, 1, 20.0, NULL, &thread), 0);
+        assert_int_equal(carm_stop_at(&stop, &at, 1, reached_seconds, NULL, &thread), 0);
         assert_int_equal(thread, child->pid);
         carm_trial_measure(trial, thread, &settings, result);
         carm_stop_release(&stop);
@@ -235,6 +237,24 @@ static void begin(struct tried *x, const struct what *what, const uint8_t *head,
     x->child = open_child(what);
     measure(&x->child, head, end, 0, snapshots, &x->t, &x->r);
     assert_string_equal(x->r.why, "");
+}
+
+/* Whether other processes had the child's processor for a part of its time: they had its copies' as well. */
+static bool others_have_its_cpu(const struct tried *x)
+{
+    clockid_t clock;
+    struct timespec ran = {0, 0};
+    assert_int_equal(clock_getcpuclockid(x->child.pid, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &ran), 0);
+    return carm_seconds_queued(x->child.pid) >
+           0.1 * ((double)ran.tv_sec + 1e-9 * (double)ran.tv_nsec);
+}
+
+/* Copies that wait for a processor may be too slow to be timed, or seem so slow that a change is not tried. */
+static void is_measured(const struct tried *x, int change)
+{
+    const double ratio = x->r.ratio[change];
+    assert_true(ratio > 0.0 || (isnan(ratio) && others_have_its_cpu(x)));
 }
 
 /* The child's result */
@@ -267,7 +287,8 @@ static void a_loop_goes_on_unharmed(void **state)
     assert_int_equal(x.t.body.ops[0].stream, 1);
     assert_int_equal(x.t.body.ops[2].stream, 2);
     assert_true(x.t.idle[CARM_VARIANT_STREAM3]);
-    assert_true(x.r.ratio[CARM_VARIANT_L1] > 0.0 && x.r.ratio[CARM_VARIANT_STREAMING] > 0.0);
+    is_measured(&x, CARM_VARIANT_L1);
+    is_measured(&x, CARM_VARIANT_STREAMING);
     assert_true(isnan(x.r.ratio[CARM_VARIANT_DIVISIONS]));
     assert_true(end(&x) == sum);
 }
@@ -280,7 +301,7 @@ static void a_chain_and_a_division(void **state)
     begin(&x, &what, dot_head, dot_end, 1);
     assert_int_equal(x.t.changed[CARM_VARIANT_DIVISIONS], 1);
     assert_int_equal(x.t.body.ncarried, 1);
-    assert_true(x.r.ratio[CARM_VARIANT_CHAINS] > 0.0);
+    is_measured(&x, CARM_VARIANT_CHAINS);
     assert_true(x.t.idle[CARM_VARIANT_STORES]);
     assert_true(end(&x) == sum);
 }
@@ -385,7 +406,7 @@ static void ways_are_known(void **state)
     assert_false(x.t.body.ops[x.t.body.n - 1].forks); /* the end of the loop */
     assert_string_equal(x.t.refused[CARM_VARIANT_KNOWN], "");
     assert_int_equal(x.t.changed[CARM_VARIANT_KNOWN], 1);
-    assert_true(x.r.ratio[CARM_VARIANT_KNOWN] > 0.0);
+    is_measured(&x, CARM_VARIANT_KNOWN);
     assert_true(end(&x) == sum);
 }
 
