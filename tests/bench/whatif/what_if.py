@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""carm run --what-if against loops that were changed by hand (loops.c, twins.c, strangers.c, outside.c, pieces.c): a line for each change, with what was predicted,
-its interval, and what the change by hand brings: the best of some runs of each, in turns. what_if.py [NAME...]; $CARM is the
-program. A verdict ends each line: in (the interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not
-measured, with the reason). An interval that is wider than 1.5 times, and a lower bound, are warnings. The last line sums up."""
+"""carm run --what-if against loops that were changed by hand (loops.c, twins.c, strangers.c, outside.c, pieces.c, codes.c): a line
+for each change, with what was predicted, its interval, and what the change by hand brings: the least of the medians of some runs of
+each, in turns (other load lasts for seconds, and only slows). what_if.py [NAME...]; $CARM is the program. A verdict ends each line: in
+(the interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not measured, with the reason). An interval
+that is wider than 1.5 times, and a lower bound, are warnings. The last line sums up."""
 import json
 import math
 import os
@@ -16,15 +17,18 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 CARM = os.environ.get("CARM", "build/carm")
 SECONDS = float(os.environ.get("SECONDS", "1.2"))
-TRUE_SECONDS, ROUNDS = 0.15, 3
+TRUE_SECONDS, ROUNDS = 0.15, 4
 COMMON = ["-O2", "-g", "-fno-math-errno", "-fno-tree-loop-distribute-patterns"]
 PIECES = ["pieces.c", "pieces.cc", "pieces.f90", "-lstdc++", "-lgfortran"]
+CODES = [p.replace("pieces", "codes") for p in PIECES]
 PROGRAMS = {"loops": ["loops.c", "-ftree-vectorize", "-march=x86-64-v3"], "twins": ["twins.c"], "strangers": ["strangers.c"],
             "outside": ["outside.c"], "outside3": ["outside.c", "-O3", "-march=x86-64-v3"],
-            "pieces": PIECES, "pieces3": [*PIECES, "-O3", "-march=x86-64-v3"]}
+            "pieces": PIECES, "pieces3": [*PIECES, "-O3", "-march=x86-64-v3"],
+            "codes": CODES, "codes3": [*CODES, "-O3", "-march=x86-64-v3"]}
 if "avx512vl" in open("/proc/cpuinfo").read():
     PROGRAMS["strangers512"] = ["strangers.c", "-O3", "-march=x86-64-v4", "-mprefer-vector-width=512"]
     PROGRAMS["pieces512"] = [*PIECES, *PROGRAMS["strangers512"][1:]]
+    PROGRAMS["codes512"] = [*CODES, *PROGRAMS["strangers512"][1:]]
 scores = []
 
 
