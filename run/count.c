@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "harness/count/step/counts.h"
 #include "harness/machine/cpu.h"
+#include "harness/profile/faults.h"
 #include "harness/profile/profile.h"
 #include "run/input.h"
 #include "run/launch.h"
@@ -155,7 +156,7 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
         sampler = NULL;
     }
     watch_signals(launch->pid);
-    const double begin = carm_seconds_now();
+    const double huge = carm_huge_faults(), begin = carm_seconds_now();
     int rc = carm_launch_go(launch, run->argv[0], err);
     if (rc) {
         unwatch_signals();
@@ -173,6 +174,8 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
         run->row.seconds = carm_seconds_now() - begin;
         note_status(run, status);
         note_usage(run, &usage);
+        run->huge_faults = carm_huge_faults() - huge;
+        run->huge_fault_seconds = run->huge_faults > 0.0 ? carm_huge_fault_seconds() : 0.0;
         run->queued_seconds = launch->queued;
     }
     close_sampler(run, sampler, true);

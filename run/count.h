@@ -71,6 +71,9 @@ struct carm_run {
     double cpu_seconds; /* user and system, with children; 0 = unknown */
     double user_seconds, system_seconds; /* likewise; of several free runs their mean */
     double
+        huge_faults; /* page faults that gave huge pages while it ran, to any program; 0 = none, or unknown */
+    double huge_fault_seconds; /* of one, measured after the run */
+    double
         queued_seconds; /* of its first thread, in which other processes had the processors; NAN = unknown */
     bool has_samples; /* of the timed run */
     struct carm_samples samples;

@@ -694,7 +694,7 @@ static bool is_waiting(const struct carm_profile_row *row, const struct carm_flo
 }
 
 /* A row whose time is not its code's. */
-static void other_time(enum carm_limit limit, const char *origin, bool faults,
+static void other_time(enum carm_limit limit, const char *origin, double faults,
                        const struct carm_profile_row *row, struct carm_run_verdict *v)
 {
     const struct carm_verdict_code code = {.faults = faults};
@@ -704,26 +704,40 @@ static void other_time(enum carm_limit limit, const char *origin, bool faults,
     v->has = true;
 }
 
-/* Time in the kernel: of page faults, where as many as the program had take most of it. */
+/* Time in the kernel, and the share of it that page faults take. */
 static void kernel_time(const struct carm_run *run, const struct carm_rates *rates,
                         const struct carm_profile_row *row, struct carm_run_verdict *v)
 {
-    static const double most = 0.5; /* of its time: no other reason is larger */
-    char origin[CARM_BOUND_ORIGIN_MAX];
+    static const double few = 0.1; /* of its time: not worth a line */
+    char origin[CARM_BOUND_ORIGIN_MAX], huge[64] = "";
     const struct carm_counts *c = &run->row.counts;
     const struct carm_core_figure *f =
         rates->model ? carm_core_find(rates->model, CARM_CORE_PAGE_FAULT, "", "") : NULL;
     const double each = f && f->clock_hz > 0.0 ? f->latency / f->clock_hz : 0.0;
     const double faults =
         carm_count_has(c, CARM_Q_PAGE_FAULTS) ? c->q[CARM_Q_PAGE_FAULTS].value : 0.0;
+    const double of_huge = run->huge_fault_seconds > 0.0
+                               ? fmin(faults, run->huge_faults) /* other programs have some, too */
+                               : 0.0;
     const double threads = row->threads > 0 ? row->threads : 1;
-    const double share = row->seconds > 0.0 ? faults * each / (row->seconds * threads) : 0.0;
+    const double seconds = (faults - of_huge) * each + of_huge * run->huge_fault_seconds;
+    const double share =
+        each > 0.0 && row->seconds > 0.0 ? fmin(1.0, seconds / (row->seconds * threads)) : NAN;
+    if (of_huge > 0.0) {
+        snprintf(huge, sizeof huge, " and %.0f of huge pages, %.3g us", of_huge,
+                 1e6 * run->huge_fault_seconds);
+    }
     snprintf(origin, sizeof origin,
-             each > 0.0
-                 ? "time in the kernel, %.0f%% of it by %.4g page faults of %.3g us: measured"
-                 : "time in the kernel: page faults, system calls",
-             100.0 * fmin(1.0, share), faults, 1e6 * each);
-    other_time(CARM_LIMIT_KERNEL, origin, share > most, row, v);
+             each > 0.0 ? "time in the kernel, %.0f%% of it by %.0f page faults of %.3g us%s: "
+                          "measured"
+                        : "time in the kernel: page faults, system calls",
+             100.0 * share, faults - of_huge, 1e6 * each, huge);
+    other_time(CARM_LIMIT_KERNEL, origin, share, row, v);
+    if (share > few) {
+        snprintf(v->note, sizeof v->note,
+                 "page faults%s take %.0f%% of the kernel's time: %.0f of %.3g us%s",
+                 of_huge > 0.0 ? " may" : "", 100.0 * share, faults - of_huge, 1e6 * each, huge);
+    }
 }
 
 static const struct carm_roofs *roofs_of(const struct carm_model *model, const struct carm_row *row)
@@ -832,7 +846,7 @@ static void say_enough(const struct carm_model *model, int threads, struct carm_
     const enum carm_limit limit = v->verdict.limit;
     const char *level = limit == CARM_LIMIT_DRAM ? "DRAM" : limit == CARM_LIMIT_L3 ? "L3" : NULL;
     if (model && level && !v->verdict.estimate) {
-        carm_scaling_words(v->enough, sizeof v->enough, model, level, threads);
+        carm_scaling_words(v->note, sizeof v->note, model, level, threads);
     }
 }
 
@@ -868,7 +882,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         return 0;
     }
     if (row->samples && is_waiting(row, code)) {
-        other_time(CARM_LIMIT_WAITING, "its loop waits for another thread", false, row, v);
+        other_time(CARM_LIMIT_WAITING, "its loop waits for another thread", 0.0, row, v);
         return 0;
     }
     if (!code || !code->nops || !profile->has_counts || row->samples < CARM_PROFILE_FEWEST ||

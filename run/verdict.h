@@ -29,8 +29,9 @@ struct carm_run_verdict {
     size_t naccesses;
     /* bytes by which the farthest load or store moves in an iteration; 0 = less than a line */
     int64_t stride;
-    char enough
-        [120]; /* how many threads saturate the level that limits it, a clause; "" = all, or not known */
+    /* how many threads saturate the level that limits it, or which part of the kernel's time page faults take: a
+     * clause; "" = all, or not known */
+    char note[160];
     double
         used;   /* share of the bytes of the lines that come into L1 which is used; 0 = not known */
     bool leaps; /* one moves by lines, by a number in a register */

@@ -195,12 +195,12 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         stride, advised ? ": " : "", advice_text(advice, sizeof advice, v, rows, row),
         gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
         gains ? for_program : "");
-    if (*of->enough) {
-        carm_say_line("", "%s", of->enough);
+    if (*of->note) {
+        carm_say_line("", "%s", of->note);
     }
 }
 
-/* A line for each further advice with a gain of its own. */
+/* A line for each further advice. One without a gain of its own has the answer's. */
 static void show_further(const struct carm_profile_row *row, const struct carm_verdict *v)
 {
     char gain[32];
@@ -212,8 +212,10 @@ static void show_further(const struct carm_profile_row *row, const struct carm_v
                           "its %d threads have unequal work there: share it out more evenly "
                           "(another schedule, smaller pieces), %s for this part",
                           row->threads, carm_verdict_gain_text(gain, sizeof gain, &a->gain));
-        } else if (i > 0 && a->gain.low > 0.0 && a->gain.high > 1.05) {
-            carm_say_line("", "or %s, %s for this part", carm_advice_words(a->code),
+        } else if (i > 0 && !(a->gain.low > 0.0)) {
+            carm_say_line("", "or: %s", carm_advice_words(a->code));
+        } else if (i > 0 && a->gain.high > 1.05) {
+            carm_say_line("", "or: %s, %s for this part", carm_advice_words(a->code),
                           carm_verdict_gain_text(gain, sizeof gain, &a->gain));
         }
     }

@@ -49,8 +49,7 @@
     ROW(KEEP_IN_REGISTER, "keep-in-register", "keep the value in a register (-O2)")               \
     ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")              \
     ROW(FEWER_CALLS, "fewer-calls",                                                               \
-        "fewer page faults: reuse memory; fewer system calls: larger reads and writes, fewer "    \
-        "waits for locks")                                                                        \
+        "fewer system calls: larger reads and writes, fewer waits for locks")                     \
     ROW(FEWER_ATOMICS, "fewer-atomics",                                                           \
         "fewer atomic operations: let each thread count for itself, and add up at the end")       \
     ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                 \
@@ -107,11 +106,11 @@ struct carm_verdict_code {
     double
         chain_left; /* seconds of the carried chain without the loads of bytes just stored; 0 = not known */
     double independent; /* seconds of its lines at scattered addresses, if all were independent */
+    double faults;      /* of time in the kernel: the share of page faults; NAN = not known */
     bool sums;          /* its chain is a sum, a product or a maximum, which accumulators shorten */
     bool scalar;        /* nearly all of its flops or elements are computed one by one */
     bool strided;       /* a load or store moves by more than a line */
     bool narrow;        /* its vectors are narrower than the machine's */
-    bool faults;        /* of time in the kernel: page faults take most of it */
     bool plain_stores;  /* it overwrites lines that it does not load */
     bool body;    /* it is no loop: a function's code outside loops has no iterations for vectors */
     bool math;    /* it is a function of the mathematical library, for one number */

@@ -808,7 +808,18 @@ TEST(rows_without_bounds)
                              v[i].verdict.advice[0].code == CARM_ADVICE_FEWER_FAULTS,
                          i == 0);
     }
+    assert_string_equal(v[0].note, "page faults take 67% of the kernel's time: 1000 of 1 us");
     free(v);
+    /* 500 of them gave huge pages: as many as others had, too */
+    run.huge_faults = 500.0;
+    run.huge_fault_seconds = 2e-6;
+    assert_ok(carm_run_verdicts(&v, &run, &profile, NULL, &machine, &core, &err));
+    assert_string_equal(v[0].note, "page faults may take 100% of the kernel's time: 500 of 1 us "
+                                   "and 500 of huge pages, 2 us");
+    assert_non_null(strstr(v[1].verdict.bounds.of[0].origin, "50% of it by 500 page faults"));
+    assert_string_equal(v[KERNEL].note, "");
+    free(v);
+    run.huge_faults = 0.0;
     profile.has_time = false;
     assert_ok(carm_run_verdicts(&v, &run, &profile, NULL, &machine, &core, &err));
     assert_false(v[0].has);

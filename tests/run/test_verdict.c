@@ -466,7 +466,7 @@ TEST(doubt)
         double branches;
         enum carm_limit is, second;
         double explains;
-    } all[] = {{5.0, CARM_LIMIT_UNKNOWN, CARM_LIMIT_BRANCHES, 0.6},
+    } all[] = {{5.0, CARM_LIMIT_UNKNOWN, CARM_LIMIT_BRANCHES, 0.5},
                {0.5, CARM_LIMIT_UNKNOWN, CARM_LIMIT_ISSUE, 0.1},
                {7.0, CARM_LIMIT_BRANCHES, CARM_LIMIT_UNKNOWN, 0.8},
                {19.0, CARM_LIMIT_BRANCHES, CARM_LIMIT_UNKNOWN, 1.0},
@@ -567,16 +567,27 @@ TEST(aliased_stores)
 TEST(kernel)
 {
     struct carm_bounds bounds = {.n = 0};
-    struct carm_verdict_code code = {.faults = true};
+    struct carm_verdict_code code = {.faults = 0.75};
     struct carm_verdict v;
     carm_bounds_add(&bounds, CARM_LIMIT_KERNEL, 1.0, false, "of page faults");
     carm_verdict_find(&bounds, 1.0, 0.5, &code, &v);
     assert_int_equal(v.limit, CARM_LIMIT_KERNEL);
     assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_FAULTS);
     assert_near(v.program.low, 1.0, 1e-9);
-    code.faults = false;
-    carm_verdict_find(&bounds, 1.0, 0.5, &code, &v);
-    assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_CALLS);
+    assert_near(v.loop.high, 4.0, 1e-9); /* all but the page faults stays */
+    assert_int_equal(v.nadvice, 1);
+    static const struct {
+        double faults;
+        size_t advice;
+    } others[] = {{0.3, 2}, {NAN, 2}, {0.05, 1}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        code.faults = others[i].faults;
+        carm_verdict_find(&bounds, 1.0, 0.5, &code, &v);
+        assert_int_equal(v.advice[0].code, CARM_ADVICE_FEWER_CALLS);
+        assert_int_equal(v.nadvice, others[i].advice);
+        assert_true(isinf(v.loop.high));
+        assert_true(v.nadvice == 1 || v.advice[1].code == CARM_ADVICE_FEWER_FAULTS);
+    }
 }
 
 TEST(splits)
