@@ -19,14 +19,15 @@
 /* Advice: a code for programs; words are made of it once. */
 #define CARM_ADVICE_TABLE(ROW)                                                                    \
     ROW(NOTHING, "nothing", "nothing is left here but another algorithm")                         \
-    ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native)")                                  \
+    ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native; sums need -ffast-math, too)")      \
     ROW(VECTOR_MATH, "vector-math",                                                               \
         "vectorise the loop that calls it (-O3 -march=native -ffast-math: libmvec)")              \
     ROW(WIDEN, "widen", "wider vectors (-march=native)")                                          \
     ROW(BREAK_CHAIN, "break-chain", "several accumulators, or -ffast-math, shorten the chain")    \
     ROW(INTERLEAVE, "interleave",                                                                 \
         "several independent inputs side by side: the chain of one leaves the core idle")         \
-    ROW(FEWER_DIVISIONS, "fewer-divisions", "multiply by a reciprocal in place of divisions")     \
+    ROW(FEWER_DIVISIONS, "fewer-divisions",                                                       \
+        "multiply by a reciprocal in place of divisions (-ffast-math, where it is allowed)")      \
     ROW(UNIT_STRIDE, "unit-stride",                                                               \
         "walk the data in the order in which it lies: swap the loops, or the layout")             \
     ROW(BLOCK, "block",                                                                           \
@@ -50,6 +51,9 @@
     ROW(FEWER_FAULTS, "fewer-faults", "fewer page faults: reuse memory, huge pages")              \
     ROW(FEWER_CALLS, "fewer-calls",                                                               \
         "fewer system calls: larger reads and writes, fewer waits for locks")                     \
+    ROW(LESS_KERNEL, "less-kernel",                                                               \
+        "fewer page faults: reuse memory; fewer system calls: larger reads and writes, fewer "    \
+        "waits for locks")                                                                        \
     ROW(FEWER_ATOMICS, "fewer-atomics",                                                           \
         "fewer atomic operations: let each thread count for itself, and add up at the end")       \
     ROW(BALANCE, "balance", "share the work out more evenly, or wait less often")                 \

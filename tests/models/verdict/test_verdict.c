@@ -118,7 +118,7 @@ TEST(one_after_the_other)
           {CARM_LIMIT_ISSUE, 2, 0, 0}},
          CARM_LIMIT_UNKNOWN,
          CARM_LIMIT_BRANCHES,
-         0.43},
+         0.22},
     };
     struct carm_verdict v;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -136,6 +136,34 @@ TEST(one_after_the_other)
                 carm_limit_name(v.limit), carm_limit_name(v.second));
         assert_near(v.explains, all[i].explains, 1e-9);
         assert_true(v.limit == no || v.estimate);
+    }
+}
+
+/* Huge pages shorten a wait by the walks where the wait is known to be one of independent misses. */
+TEST(huge_pages)
+{
+    static const struct {
+        double seconds, branches, low, high;
+    } all[] = {{9.5, 0.0, 10.0 / 6.0, 10.0 / 5.5},
+               {8.5, 9.0, 1.0, 10.0 / 4.5}, /* mispredictions wait for the same lines */
+               {5.0, 0.0, 1.0, 10.0}};      /* half of the time is not known */
+    static const struct carm_verdict_code about = {.strided = true, .used = 0.1};
+    struct carm_verdict v;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct carm_bounds b = {.n = 0};
+        struct carm_lower_bound *walks =
+            carm_bounds_add(&b, CARM_LIMIT_LATENCY, all[i].seconds, false, "x");
+        walks->small_pages = true;
+        walks->huge_seconds = all[i].seconds - 4.0;
+        if (all[i].branches > 0.0) {
+            carm_bounds_add(&b, CARM_LIMIT_BRANCHES, all[i].branches, true, "x")->at_most = true;
+        }
+        carm_bounds_add(&b, CARM_LIMIT_ISSUE, 0.5, false, "x");
+        carm_verdict_find(&b, 10.0, 1.0, &about, &v);
+        assert_int_equal(v.nadvice, 2);
+        assert_int_equal(v.advice[1].code, CARM_ADVICE_HUGE_PAGES);
+        assert_near(v.advice[1].gain.low, all[i].low, 1e-9);
+        assert_near(v.advice[1].gain.high, all[i].high, 1e-9);
     }
 }
 
