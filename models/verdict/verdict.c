@@ -61,7 +61,7 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
             advise(v, CARM_ADVICE_WIDEN);
         } else if (v->limit == CARM_LIMIT_ISSUE) {
             advise(v, CARM_ADVICE_FEWER_INSTRUCTIONS);
-        } else {
+        } else if (!v->estimate) {
             advise(v, CARM_ADVICE_NOTHING);
         }
         break;
@@ -327,8 +327,8 @@ static void gain_of_pages(struct carm_verdict *v, const struct carm_lower_bound 
     for (size_t i = 0; i < v->nadvice; i++) {
         if (v->advice[i].code == CARM_ADVICE_HUGE_PAGES && left > 0.0 &&
             first->huge_seconds > 0.0) {
-            const bool alone =
-                v->explains >= CARM_VERDICT_EXPLAINS && v->second != CARM_LIMIT_BRANCHES;
+            const bool alone = v->explains >= CARM_VERDICT_EXPLAINS && !v->estimate &&
+                               v->second != CARM_LIMIT_BRANCHES;
             const double high = fmax(1.0, seconds / left),
                          low = alone ? seconds / (seconds - fmax(0.0, saved)) : 1.0;
             v->advice[i].gain = (struct carm_verdict_gain){fmin(high, fmax(1.0, low)), high};

@@ -167,6 +167,20 @@ TEST(huge_pages)
     }
 }
 
+/* Of what may limit it nothing says that it is done. */
+TEST(nothing_left)
+{
+    static const struct carm_verdict_code alone = {.body = true},
+                                          beside = {.body = true, .company = 1.0};
+    struct carm_bounds b = {.n = 0};
+    struct carm_verdict v;
+    carm_bounds_add(&b, CARM_LIMIT_L1, 9.0, false, "x");
+    carm_verdict_find(&b, 10.0, 1.0, &alone, &v);
+    assert_int_equal(carm_verdict_first(&v), CARM_ADVICE_NOTHING);
+    carm_verdict_find(&b, 17.0, 1.0, &beside, &v);
+    assert_true(v.limit == CARM_LIMIT_L1 && v.estimate && v.nadvice == 0);
+}
+
 /* Something on the core's other hardware thread stretches what the two share, by up to twice while it runs. */
 TEST(company)
 {
