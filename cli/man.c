@@ -20,9 +20,9 @@ static const struct item environment[] = {
     {"XDG_CACHE_HOME",
      "Folder below which carm keeps what another run may use again, instead of ~/.cache."},
     {"CARM_KEEP_CODE",
-     "carm run keeps the translated code of a program that is counted a second time in $XDG_CACHE_HOME/carm, at "
-     "most 256 MiB, which may be removed at any time. This count takes up to twice as long, later ones "
-     "half. If the variable is 0, no code is kept or used; if it is 1, code is kept from the first count on."},
+     "carm run keeps the translated code of the programs that it counts in $XDG_CACHE_HOME/carm, at most 256 MiB, which "
+     "may be removed at any time. The next count of a program begins with this code. If the variable is 0, no "
+     "code is kept or used."},
     {"NO_COLOR", "If it is set, output on terminals has no colour."},
     {"TMPDIR",
      "Folder for temporary files, such as those that nasm assembles. The default is /tmp."},

@@ -324,7 +324,7 @@ struct mapped {
     bool done;
 };
 
-enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, READY, MAPPED };
+enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, READY, LEFT, MAPPED };
 enum { EACH = 3, CALLS_MAX = EACH * MAPPED + CARM_IMAGE_CODES };
 
 /* The arguments of `caller` in the program's stack. */
@@ -381,9 +381,10 @@ static size_t fill_batch(struct batch *b, const struct carm_engine *image,
         }
         (void)snprintf(b->paths[i], PATH_ROOM, "/proc/%d/fd/%d", (int)getpid(), m->fd);
         const uint64_t path = at + offsetof(struct batch, paths) + i * PATH_ROOM;
+        const uint64_t access = m->flags & MAP_PRIVATE ? O_RDONLY : O_RDWR;
         /* the file descriptor goes into both calls that follow */
         add_call(b, &n, at + (n + 1) * sizeof *b->calls + offsetof(struct remote, a[4]), SYS_openat,
-                 (const uint64_t[]){(uint64_t)AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0, 0, 0});
+                 (const uint64_t[]){(uint64_t)AT_FDCWD, path, access | O_CLOEXEC, 0, 0, 0});
         add_call(b, &n, unused, SYS_mmap,
                  (const uint64_t[]){m->at, m->bytes, m->prot,
                                     m->flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE, 0, 0});
@@ -446,7 +447,7 @@ static int64_t map_all(struct target *t, const struct carm_engine *image,
             rc = map_passed(t, &list[failed]);
             list[failed].done = rc == 0;
         }
-        if (rc && failed != STOCK && failed != READY) {
+        if (rc && failed < STOCK) {
             return rc;
         }
         list[failed].fd = rc ? -1 : list[failed].fd; /* without this code the program is as exact */
@@ -641,7 +642,7 @@ static void tell_kernels_view(struct target *t, const struct carm_cpu_view *cpu)
 }
 
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
-                int control, int records, int stock, int ready, uint64_t ready_bytes,
+                int control, int records, int stock, int ready, uint64_t ready_bytes, int left,
                 uint32_t program, const struct carm_record_sample *sample,
                 const struct carm_cpu_view *cpu, struct carm_err *err)
 {
@@ -689,18 +690,21 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
         [RECORDS] = {records, CARM_RECORDS_AT, CARM_RECORDS_BYTES, rw, MAP_SHARED, false},
         [STOCK] = {records < 0 ? stock : -1, CARM_STOCK_AT, CARM_STOCK_BYTES, PROT_READ, MAP_SHARED,
                    false},
-        [READY] = {records < 0 ? ready : -1, CARM_READY_AT, ready_bytes, rw, MAP_PRIVATE, false}};
+        [READY] = {records < 0 ? ready : -1, CARM_READY_AT, ready_bytes, rw, MAP_PRIVATE, false},
+        [LEFT] = {records < 0 ? left : -1, CARM_LEFT_AT, CARM_READY_BYTES, rw, MAP_SHARED, false}};
     int64_t rc = map_all(&t, image, list);
     if (rc == -EEXIST && (low->fd >= 0 || carm_engine_open(low, CARM_IMAGE_LOW, NULL) == 0)) {
         image = low;
         list[IMAGE].fd = image->fd;
         list[IMAGE].at = image->at;
         list[IMAGE].bytes = image->bytes;
-        list[STOCK].fd = list[READY].fd = -1; /* their blocks are of the engine's first place */
+        list[STOCK].fd = list[READY].fd = list[LEFT].fd =
+            -1; /* their blocks are of the engine's first place */
         rc = map_all(&t, image, list);
     }
     boot.stock = list[STOCK].done;
     boot.ready = list[READY].done;
+    boot.left = list[LEFT].done;
     boot.own_begin = image->at;
     boot.own_end = image->at + image->bytes;
     boot.code_begin = image->code[0].begin;

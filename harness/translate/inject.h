@@ -26,7 +26,7 @@ struct carm_cpu_view;
  * returns 0, -CARM_ENOTSUP (not counted; err has the reason as a phrase), -CARM_EIO (it has
  * gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
-                int control, int records, int stock, int ready, uint64_t ready_bytes,
+                int control, int records, int stock, int ready, uint64_t ready_bytes, int left,
                 uint32_t program, const struct carm_record_sample *sample,
                 const struct carm_cpu_view *cpu, struct carm_err *err);
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,21 +17,16 @@
 #include "base/outfile.h"
 #include "harness/translate/tally.h"
 
-enum { NAME = 32, PAGE = 4096, CHUNK = 128 << 10 };
-
-struct header {
-    char magic[8];
-    uint64_t key, bytes;
-    uint64_t hash; /* of the bytes, with the key as seed */
+enum {
+    NAME = 32,
+    PAGE = 4096,
+    POPULATE_READ = 22 /* Linux 5.14; before that the pages come by faults */
 };
-static const char magic[8] = "carmkep2";
 
-enum carm_keep carm_kept_wanted(void)
+bool carm_kept_wanted(void)
 {
     const char *word = getenv("CARM_KEEP_CODE"); // NOLINT(concurrency-mt-unsafe)
-    return !word                    ? CARM_KEEP_COUNTED_AGAIN
-           : strcmp(word, "0") == 0 ? CARM_KEEP_NONE
-                                    : CARM_KEEP_ALL;
+    return !word || strcmp(word, "0") != 0;
 }
 
 /* Makes the folders of a path that are missing, inside one of this user's own: root makes none in the home of others. */
@@ -90,12 +86,11 @@ static bool files_fit(const struct carm_ready *r)
     return true;
 }
 
-/* Whether all parts are within the file. The engine looks at the tables of its cache (cache.c). */
-static bool fits(const struct carm_ready *r, uint64_t bytes)
+bool carm_kept_fits(const struct carm_ready *r)
 {
-    bool good = bytes >= sizeof *r && r->bytes == bytes && r->nfiles <= CARM_TALLY_MAPS &&
-                r->counters <= CARM_TALLY_COUNTERS && r->nregions <= CARM_READY_REGIONS &&
-                is_inside(r, &r->blocks, r->blocks.bytes) &&
+    bool good = r->bytes >= PAGE && r->bytes % PAGE == 0 && r->bytes <= CARM_READY_BYTES &&
+                r->nfiles <= CARM_TALLY_MAPS && r->counters <= CARM_TALLY_COUNTERS &&
+                r->nregions <= CARM_READY_REGIONS && is_inside(r, &r->blocks, r->blocks.bytes) &&
                 is_inside(r, &r->links, r->links.bytes) && is_inside(r, &r->maps, r->maps.bytes) &&
                 is_inside(r, &r->hash, r->hash.bytes) &&
                 is_inside(r, &r->rows, r->counters * sizeof(struct carm_tally_row)) &&
@@ -110,29 +105,25 @@ static bool fits(const struct carm_ready *r, uint64_t bytes)
     return good && files_fit(r);
 }
 
-/* Copies n bytes between the files' positions. A pass through a small buffer takes a third of the time that reading
- * into the memory file's pages takes, each of which would fault.
- * hash  in: its seed; out: of the bytes */
-static bool copy(int from, int to, uint64_t n, uint64_t *hash)
+uint64_t carm_kept_hash(const struct carm_ready *r)
 {
-    static char chunk[CHUNK];
-    while (n) {
-        const size_t want = n < sizeof chunk ? (size_t)n : sizeof chunk;
-        size_t got = 0;
-        while (got < want) {
-            const ssize_t some = read(from, chunk + got, want - got);
-            if (some <= 0) {
-                return false;
-            }
-            got += (size_t)some;
+    enum { LANES = 4, TURN = 29 }; /* lanes: the products of one would be waited for */
+    static union {
+        struct carm_ready ready;
+        char bytes[PAGE];
+    } head;
+    const uint64_t odd = 0x9e3779b97f4a7c15U;
+    memcpy(&head, r, sizeof head);
+    head.ready.check = 0;
+    uint64_t h[LANES] = {carm_hash_bytes(r->bytes, head.bytes, sizeof head), 1, 2, 3};
+    const uint64_t *word = (const uint64_t *)(const void *)r;
+    for (uint64_t i = PAGE / sizeof *word; i < r->bytes / sizeof *word; i += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            const uint64_t x = h[k] ^ word[i + (uint64_t)k];
+            h[k] = (x << TURN | x >> (64 - TURN)) * odd;
         }
-        *hash = carm_hash_bytes(*hash, chunk, want);
-        if (carm_outfile_write_all(to, chunk, want)) {
-            return false;
-        }
-        n -= want;
     }
-    return true;
+    return carm_hash_bytes(1, (const char *)h, sizeof h);
 }
 
 static void name_of(uint64_t key, char name[NAME])
@@ -140,37 +131,42 @@ static void name_of(uint64_t key, char name[NAME])
     (void)snprintf(name, NAME, "%016llx", (unsigned long long)key);
 }
 
-static bool read_file(int fd, uint64_t size, struct carm_ready *ready, int memory, uint64_t key)
+/* Maps a file's ready code. NULL: it is not whole */
+static struct carm_ready *map(int fd, const struct stat *s, uint64_t key)
 {
-    struct header h;
-    uint64_t hash = key;
-    return read(fd, &h, sizeof h) == (ssize_t)sizeof h &&
-           memcmp(h.magic, magic, sizeof magic) == 0 && h.key == key &&
-           h.bytes == size - sizeof h && h.bytes % PAGE == 0 && h.bytes <= CARM_READY_BYTES &&
-           copy(fd, memory, h.bytes, &hash) && hash == h.hash && fits(ready, h.bytes);
+    const size_t bytes = (size_t)s->st_size;
+    if (s->st_size < PAGE || s->st_size > CARM_READY_BYTES) {
+        return NULL;
+    }
+    struct carm_ready *r = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+    if (r == MAP_FAILED) {
+        return NULL;
+    }
+    if (r->bytes == bytes && r->key == key && carm_kept_fits(r) && r->check == carm_kept_hash(r)) {
+        return r;
+    }
+    (void)munmap(r, bytes);
+    return NULL;
 }
 
-bool carm_kept_read(struct carm_ready *ready, int memory, uint64_t key)
+struct carm_ready *carm_kept_read(uint64_t key, int *fd)
 {
     const int folder = open_folder(false);
     char name[NAME];
     struct stat s;
     name_of(key, name);
-    const int fd = folder < 0 ? -1
-                              : openat(folder, name,
-                                       O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    const bool known = fd >= 0 && carm_user_owns(fd, S_IFREG, &s);
-    if (known && s.st_size > (off_t)sizeof(struct header) &&
-        !read_file(fd, (uint64_t)s.st_size, ready, memory, key)) {
-        ready->bytes = 0;
-    }
-    if (fd >= 0) {
-        (void)close(fd);
+    *fd = folder < 0
+              ? -1
+              : openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct carm_ready *r = *fd >= 0 && carm_user_owns(*fd, S_IFREG, &s) ? map(*fd, &s, key) : NULL;
+    if (!r && *fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
     }
     if (folder >= 0) {
         (void)close(folder);
     }
-    return known;
+    return r;
 }
 
 /* Removes the oldest file while all together are too large, or too many. returns whether there may be more to do */
@@ -212,39 +208,20 @@ static void close_folder(int folder)
     }
 }
 
-void carm_kept_mark(uint64_t key)
+void carm_kept_write(struct carm_ready *ready, uint64_t key)
 {
-    const int folder = open_folder(true);
-    char name[NAME];
-    name_of(key, name);
-    const int fd = folder < 0 ? -1
-                              : openat(folder, name,
-                                       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0) {
-        (void)close(fd);
-    }
-    close_folder(folder);
-}
-
-void carm_kept_write(const struct carm_ready *ready, uint64_t key)
-{
-    struct header h = {.key = key, .bytes = ready->bytes};
     char name[NAME], whole[2 * NAME];
     const int folder = open_folder(true);
-    memcpy(h.magic, magic, sizeof magic);
-    h.hash = key;
-    for (uint64_t at = 0; at < h.bytes; at += CHUNK) {
-        const uint64_t n = h.bytes - at < CHUNK ? h.bytes - at : CHUNK;
-        h.hash = carm_hash_bytes(h.hash, (const char *)ready + at, n);
-    }
+    (void)madvise(ready, ready->bytes, POPULATE_READ);
+    ready->key = key;
+    ready->check = carm_kept_hash(ready);
     name_of(key, name);
     (void)snprintf(whole, sizeof whole, "%s.%d", name, (int)getpid());
     const int fd = folder < 0 ? -1
                               : openat(folder, whole,
                                        O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0) {
-        const bool good = carm_outfile_write_all(fd, &h, sizeof h) == 0 &&
-                          carm_outfile_write_all(fd, ready, h.bytes) == 0;
+        const bool good = carm_outfile_write_all(fd, ready, ready->bytes) == 0;
         if (close(fd) != 0 || !good || renameat(folder, whole, folder, name) != 0) {
             (void)unlinkat(folder, whole, 0);
         }

@@ -14,15 +14,14 @@
 /* Bytes and files in all: the oldest files go. */
 enum { CARM_KEPT_MOST = 256 << 20, CARM_KEPT_FILES = 2048 };
 
-/* Whose code is kept, by CARM_KEEP_CODE: 0; not set; another word. */
-enum carm_keep { CARM_KEEP_NONE, CARM_KEEP_COUNTED_AGAIN, CARM_KEEP_ALL };
-enum carm_keep carm_kept_wanted(void);
-/* Fills ready code, zeroed memory of CARM_READY_BYTES, which is not whole when the file is ignored.
- * memory  its file, at offset 0
- * key     of the engine and the program; also the name on disk
- * returns whether the program was counted before: there is a file, empty or not */
-bool carm_kept_read(struct carm_ready *ready, int memory, uint64_t key);
-/* Failures, such as no home folder, are silent: the next count is slower. */
-void carm_kept_write(const struct carm_ready *ready, uint64_t key);
-/* An empty file: the program was counted. */
-void carm_kept_mark(uint64_t key);
+bool carm_kept_wanted(void); /* CARM_KEEP_CODE is not 0 */
+/* Whether all parts of ready code are within it. The engine looks at the tables of its cache (cache.c). */
+bool carm_kept_fits(const struct carm_ready *ready);
+uint64_t carm_kept_hash(const struct carm_ready *ready); /* of all of it but the member */
+/* Maps the ready code that is kept under a key, which is also its name on disk. The file is this user's, and nobody
+ * writes to it: newer code is a new file.
+ * fd  out: of it; -1 = none
+ * returns NULL: there is none, or the file is ignored */
+struct carm_ready *carm_kept_read(uint64_t key, int *fd);
+/* Sets its key and check. Failures, such as no home folder, are silent: the next count is slower. */
+void carm_kept_write(struct carm_ready *ready, uint64_t key);

@@ -128,12 +128,14 @@ static inline void carm_stock_part(const struct carm_stock_block *b, uint32_t ro
 }
 
 /* Ready code: all blocks that a program executes, linked to each other at the addresses that its files had in an earlier
- * execution. carm makes it from the stock (harness/translate/ready.h). The program maps it privately, and executes the
- * blocks of a file once the file is mapped there with the same bytes. */
+ * execution. carm makes it from the stock (harness/translate/ready.h), or the earlier execution leaves it at its end. The
+ * program maps it privately, and executes the blocks of a file once the file is mapped there with the same bytes. */
 #define CARM_READY_AT UINT64_C(0x7e8d00000000)
+/* Where a program leaves ready code: a file in memory, which carm has mapped there empty. */
+#define CARM_LEFT_AT UINT64_C(0x7e8c00000000)
 
 enum {
-    CARM_READY_BYTES = 1 << 30, /* at most */
+    CARM_READY_BYTES = 128 << 20, /* at most */
     CARM_READY_REGIONS = 8,
     CARM_READY_LINE = 256, /* bytes of a program's code that are compared together */
 };
@@ -144,7 +146,8 @@ struct carm_ready_part {
 };
 
 struct carm_ready {
-    uint64_t bytes; /* of the file; 0 = it is not whole */
+    uint64_t bytes;      /* of the file; 0 = it is not whole */
+    uint64_t key, check; /* on disk (kept.h) */
     uint32_t nblocks, nlinks, nmaps, places, counters, nfiles, nregions, unused;
     /* tables of the engine's cache, rows and maps of the tally, struct carm_ready_file */
     struct carm_ready_part blocks, links, maps, hash, rows, tally_maps, files;

@@ -17,6 +17,8 @@
 enum {
     OPEN_MAX_FILES = 256, /* a process may have 1024 by default */
     SEGMENTS_MAX = 64,
+    TICK_NS =
+        10000000, /* the kernel's times of files are of its latest tick, 100 a second or more */
     CHUNK = 64 << 10,
     CHUNKS_MAX =
         256, /* 16 MiB of a file's code are hashed in 5 ms; of larger ones as much, evenly spread */
@@ -166,6 +168,13 @@ static bool is_mapped(const struct stat *s, const struct carm_mapping *mapping)
     return has_inode(s, mapping->inode) &&
            (is_older(&s->st_ctim, mapping->time_ns) ||
             (s->st_ino == mapping->inode && is_older(&s->st_mtim, mapping->time_ns)));
+}
+
+bool carm_module_is_unchanged(const char *path, uint64_t inode, uint64_t time_ns)
+{
+    const struct carm_mapping before = {.inode = inode, .time_ns = time_ns - TICK_NS};
+    struct stat s;
+    return path[0] == '/' && stat(path, &s) == 0 && is_mapped(&s, &before);
 }
 
 /* Opens the mapped file itself, even when its path leads to another file: through /proc/PID/exe,

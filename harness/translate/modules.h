@@ -63,6 +63,8 @@ int carm_modules_find(struct carm_modules *modules, const char *path, size_t len
  * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
 int carm_modules_copy(struct carm_modules *to, const struct carm_modules *from, uint32_t *number);
 
+/* Whether the file at a path is the one that was mapped, and as it was then. */
+bool carm_module_is_unchanged(const char *path, uint64_t inode, uint64_t time_ns);
 /* Opens a regular file. returns -1 for a missing file, and for devices and pipes, whose opening
  * may block */
 int carm_module_open(int directory, const char *path);

@@ -314,10 +314,12 @@ static void inject(struct carm_translator *tr, pid_t pid)
         return;
     }
     uint64_t ready_bytes = 0;
-    const int ready = carm_stock_ready(tr->stock, &tr->image, tr->sums,
-                                       tr->translation->stock == CARM_STOCK_WAITED, &ready_bytes);
+    int left;
+    const int ready =
+        carm_stock_ready(tr->stock, &tr->image, tr->sums,
+                         tr->translation->stock == CARM_STOCK_WAITED, &ready_bytes, &left);
     if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records,
-                    carm_stock_fd(tr->stock), ready, ready_bytes, program,
+                    carm_stock_fd(tr->stock), ready, ready_bytes, left, program,
                     tr->addresses ? carm_addresses_sample(tr->addresses) : NULL, &tr->cpu,
                     &why) != 0) {
         note(tr, why.text);
@@ -412,7 +414,6 @@ static void loop(struct carm_translator *tr)
             on_report(tr, pid, status);
         } else if (pid == 0) {
             wait_for_bell(tr, bell);
-            carm_stock_go_ahead(tr->stock, &tr->image, tr->sums);
             if (tr->translation->stock != CARM_STOCK_WAITED && carm_sums_forks(tr->sums) &&
                 carm_stock_worth(tr->stock, tr->sums)) {
                 carm_stock_build(tr->stock, &tr->image, tr->sums);
@@ -497,10 +498,9 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
         carm_stock_close(tr->stock);
         tr->stock = NULL;
     }
-    const enum carm_keep kept =
-        translation->stock == CARM_STOCK_KEPT ? carm_kept_wanted() : CARM_KEEP_NONE;
-    if (kept) {
-        carm_stock_keep(tr->stock, &tr->image, processor(tr), kept);
+    const bool keeps = translation->stock == CARM_STOCK_KEPT && carm_kept_wanted();
+    if (keeps) {
+        carm_stock_keep(tr->stock, &tr->image, processor(tr));
     }
     rung = &tr->control->bell;
     sigaction(SIGCHLD, &note_child, &before);
@@ -516,8 +516,8 @@ int carm_translator_run(struct carm_translator *tr, struct carm_translation *tra
         note(tr, "it has overwritten its counts");
     }
     leave(tr);
-    if (kept && !translation->incomplete[0] && !carm_sums_incomplete(tr->sums)) {
-        carm_stock_save(tr->stock, &tr->image, tr->sums);
+    if (keeps && !translation->incomplete[0] && !carm_sums_incomplete(tr->sums)) {
+        carm_stock_save(tr->stock);
     }
     sigaction(SIGCHLD, &before, NULL);
     struct carm_sum sum;

@@ -24,10 +24,9 @@
 
 enum {
     PROGRAMS = 128,
+    KEPT = 64, /* of them: each has two files open, of 1024 that a process may have by default */
     PAGE = 4096,
-    PART = 8, /* of a program's blocks: so many new ones, and its code on disk is made again */
     READY_MOST = 512 << 20, /* bytes: of cc1 30 MB, of a short program 1 */
-    AHEAD = 2000,           /* new blocks: the builder works beside a program whose code is kept */
 };
 enum { WORTH = 64 }; /* new blocks: the builder takes 1 ms to begin, 400 blocks' time */
 static const uint64_t code_most = UINT64_C(1) << 30; /* of one mapping */
@@ -38,19 +37,19 @@ struct program {
     bool wanted;   /* its ready code is to be made ... */
     bool tried;    /* ... or was */
     bool loaded;   /* from disk */
-    bool known;    /* it was counted before */
-    int fd;        /* of the ready code; -1 = none */
-    uint64_t key;  /* carm_sums_key */
-    const struct carm_ready *ready;
+    uint64_t key;  /* carm_sums_key; 0: nothing is kept */
+    struct code {
+        int fd; /* -1 = none */
+        struct carm_ready *at;
+        uint64_t mapped; /* bytes */
+    } ready, left; /* left: what its first process leaves when it ends, not whole until then */
 };
 
 struct carm_stock_keeper {
     int fd;
     struct carm_stock *stock;
     pid_t builder;          /* or maker of ready code; -1 = none */
-    enum carm_keep keeps;   /* ready code on disk */
-    bool ahead;             /* code of a program here will be kept */
-    uint64_t seed;          /* of the keys there */
+    uint64_t seed;          /* of the keys of ready code on disk; 0 = none is kept */
     struct program *making; /* NULL = none */
     struct program programs[PROGRAMS];
     int n;
@@ -92,16 +91,15 @@ int carm_stock_fd(const struct carm_stock_keeper *keeper)
     return keeper ? keeper->fd : -1;
 }
 
-static void drop(struct program *p)
+static void drop(struct code *code)
 {
-    if (p->ready) {
-        (void)munmap((void *)(uintptr_t)p->ready, CARM_READY_BYTES);
+    if (code->at) {
+        (void)munmap(code->at, code->mapped);
     }
-    if (p->fd >= 0) {
-        (void)close(p->fd);
+    if (code->fd >= 0) {
+        (void)close(code->fd);
     }
-    p->ready = NULL;
-    p->fd = -1;
+    *code = (struct code){.fd = -1};
 }
 
 void carm_stock_wait(struct carm_stock_keeper *keeper)
@@ -123,7 +121,8 @@ void carm_stock_close(struct carm_stock_keeper *keeper)
     }
     carm_stock_wait(keeper);
     for (int i = 0; i < keeper->n; i++) {
-        drop(&keeper->programs[i]);
+        drop(&keeper->programs[i].ready);
+        drop(&keeper->programs[i].left);
     }
     if (keeper->stock != MAP_FAILED) {
         (void)munmap(keeper->stock, CARM_STOCK_BYTES);
@@ -140,8 +139,8 @@ bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid)
         return false;
     }
     keeper->builder = -1;
-    if (keeper->making && !keeper->making->ready->bytes) { /* it has failed */
-        drop(keeper->making);
+    if (keeper->making && !keeper->making->ready.at->bytes) { /* it has failed */
+        drop(&keeper->making->ready);
     }
     keeper->making = NULL;
     return true;
@@ -212,7 +211,7 @@ static bool begin_work(const struct carm_stock_keeper *keeper, pid_t parent,
 }
 
 static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t parent,
-                                 const struct carm_engine *image, struct carm_sums *sums, bool all)
+                                 const struct carm_engine *image, struct carm_sums *sums)
 {
     struct building b = {.stock = keeper->stock};
     if (!begin_work(keeper, parent, image)) {
@@ -220,7 +219,7 @@ static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t p
     }
     const uint64_t at = image->build;
     memcpy(&b.build, &at, sizeof b.build);
-    carm_sums_codes(sums, all, build_code, &b);
+    carm_sums_codes(sums, build_code, &b);
     _exit(0);
 }
 
@@ -266,30 +265,47 @@ static _Noreturn void be_maker(const struct carm_stock_keeper *keeper, pid_t par
                                  .at = of.at,
                                  .nfiles = of.nmaps,
                                  .n = of.n,
-                                 .to = (struct carm_ready *)(uintptr_t)keeper->making->ready};
+                                 .to = keeper->making->ready.at};
     memcpy(&make, &image->ready, sizeof make);
     make(&job);
     _exit(0);
 }
 
-/* Memory for ready code, with what is kept on disk under this key; 0 = nothing.
- * known  out: as of carm_kept_read
- * returns false: no memory */
-static bool open_ready(struct program *p, uint64_t key, bool *known)
+/* Memory for ready code. returns false: none */
+static bool open_code(struct code *code)
 {
-    p->fd = carm_memory_file("carm-ready", CARM_READY_BYTES);
-    void *at = p->fd < 0 ? MAP_FAILED
-                         : mmap(NULL, CARM_READY_BYTES, PROT_READ | PROT_WRITE,
-                                MAP_SHARED | MAP_NORESERVE, p->fd, 0);
-    p->ready = at == MAP_FAILED ? NULL : at;
-    if (p->ready && key) {
-        *known = carm_kept_read(at, p->fd, key);
-    }
-    if (!p->ready || !seal(p->fd)) {
-        drop(p);
+    code->fd = carm_memory_file("carm-ready", CARM_READY_BYTES);
+    void *at = code->fd < 0 ? MAP_FAILED
+                            : mmap(NULL, CARM_READY_BYTES, PROT_READ | PROT_WRITE,
+                                   MAP_SHARED | MAP_NORESERVE, code->fd, 0);
+    code->at = at == MAP_FAILED ? NULL : at;
+    code->mapped = CARM_READY_BYTES;
+    if (!code->at) {
+        drop(code);
         return false;
     }
     (void)madvise(at, CARM_READY_BYTES, MADV_DONTDUMP);
+    return true;
+}
+
+/* Whether the first process of a program has left its code. Each of its files must be as it was when the process mapped
+ * it: a file that is written later has other code, at least 10 ms later, as the kernel's times are so coarse. */
+static bool has_left(struct program *p)
+{
+    const struct code *code = &p->left;
+    if (!code->at || !code->at->bytes || !carm_kept_fits(code->at)) {
+        return false;
+    }
+    struct carm_tally_map *maps = carm_ready_at(code->at, &code->at->tally_maps);
+    struct carm_ready_file *files = carm_ready_at(code->at, &code->at->files);
+    for (uint32_t i = 0; i < code->at->nfiles; i++) {
+        maps[i].path[sizeof maps[i].path - 1] = '\0';
+        if (maps[i].time_ns &&
+            !carm_module_is_unchanged(maps[i].path, maps[i].inode, maps[i].time_ns)) {
+            files[i].end = 0;
+        }
+        maps[i].time_ns = 0;
+    }
     return true;
 }
 
@@ -298,7 +314,7 @@ static void make_ready(struct carm_stock_keeper *keeper, const struct carm_engin
 {
     const pid_t parent = getpid();
     p->wanted = false;
-    if (!open_ready(p, 0, NULL)) {
+    if (!open_code(&p->ready)) {
         return;
     }
     keeper->making = p;
@@ -308,7 +324,7 @@ static void make_ready(struct carm_stock_keeper *keeper, const struct carm_engin
     }
     if (keeper->builder < 0) {
         keeper->making = NULL;
-        drop(p);
+        drop(&p->ready);
     }
 }
 
@@ -328,31 +344,38 @@ static bool has_room(const struct carm_stock_keeper *keeper)
     uint64_t bytes = 0;
     for (int i = 0; i < keeper->n; i++) {
         const struct program *p = &keeper->programs[i];
-        bytes += p->ready && p != keeper->making ? p->ready->bytes : 0;
+        bytes += p->ready.at && p != keeper->making ? p->ready.at->bytes : 0;
     }
     return bytes < READY_MOST;
 }
 
-static void load_ready(struct carm_stock_keeper *keeper, struct program *p)
+static void load_ready(const struct carm_stock_keeper *keeper, struct program *p)
 {
-    if (!keeper->keeps || !p->key || !has_room(keeper) ||
-        !open_ready(p, p->key ^ keeper->seed, &p->known)) {
-        return;
+    if (p->key && has_room(keeper)) {
+        p->ready.at = carm_kept_read(p->key, &p->ready.fd);
+        p->loaded = p->tried = p->ready.at;
+        p->ready.mapped = p->loaded ? p->ready.at->bytes : 0;
     }
-    p->known |= keeper->keeps == CARM_KEEP_ALL;
-    p->loaded = p->tried = p->ready->bytes > 0;
-    keeper->ahead |= p->known && !p->loaded;
-    if (!p->loaded) {
-        drop(p);
+}
+
+/* Takes what the first process has left, if the others have no ready code. */
+static void take_left(struct program *p)
+{
+    if (!p->ready.at && has_left(p) && seal(p->left.fd)) {
+        p->ready = p->left;
+        p->left = (struct code){.fd = -1};
+        p->tried = true;
+        p->wanted = false;
     }
 }
 
 int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums, bool wait, uint64_t *bytes)
+                     struct carm_sums *sums, bool wait, uint64_t *bytes, int *left)
 {
     const uint32_t file = carm_sums_file(sums);
     int i = 0;
     *bytes = 0;
+    *left = -1;
     while (keeper && i < keeper->n && keeper->programs[i].file != file) {
         i++;
     }
@@ -361,25 +384,31 @@ int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine 
     }
     struct program *p = &keeper->programs[i];
     if (i == keeper->n) {
+        const uint64_t key = keeper->seed ? carm_sums_key(sums) : 0;
         keeper->n++;
-        *p = (struct program){.file = file, .fd = -1, .key = carm_sums_key(sums)};
+        *p = (struct program){.file = file, .ready.fd = -1, .left.fd = -1};
+        p->key = key ? key ^ keeper->seed : 0;
         load_ready(keeper, p);
-        if (!p->ready) {
+        if (p->key && i < KEPT && open_code(&p->left)) {
+            *left = p->left.fd;
+        }
+        if (!p->ready.at) {
             return -1;
         }
     }
+    take_left(p);
     p->wanted |= !p->tried && has_room(keeper);
     p->tried = true;
     if (wait) {
         carm_stock_go_on(keeper, image, sums);
         carm_stock_wait(keeper);
     }
-    if (p == keeper->making || !p->ready || !carm_sums_prepare(sums, p->ready)) {
+    if (p == keeper->making || !p->ready.at || !carm_sums_prepare(sums, p->ready.at)) {
         return -1;
     }
-    *bytes = p->ready->bytes;
+    *bytes = p->ready.at->bytes;
     keeper->given++;
-    return p->fd;
+    return p->ready.fd;
 }
 
 uint32_t carm_stock_given(const struct carm_stock_keeper *keeper)
@@ -388,10 +417,9 @@ uint32_t carm_stock_given(const struct carm_stock_keeper *keeper)
 }
 
 void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     uint64_t key, enum carm_keep keeps)
+                     uint64_t key)
 {
     if (keeper) {
-        keeper->keeps = keeps;
         keeper->seed = image->version ^ key;
     }
 }
@@ -401,78 +429,29 @@ bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *
     return keeper && carm_sums_new_blocks(sums) >= WORTH;
 }
 
-static void build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                  struct carm_sums *sums, bool all)
-{
-    const pid_t parent = getpid();
-    keeper->builder = fork();
-    if (keeper->builder == 0) {
-        be_builder(keeper, parent, image, sums, all);
-    }
-    carm_sums_codes(sums, all, NULL, NULL);
-}
-
 void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                       struct carm_sums *sums)
 {
-    if (keeper && keeper->builder <= 0) {
-        build(keeper, image, sums, false);
+    if (!keeper || keeper->builder > 0) {
+        return;
     }
-}
-
-void carm_stock_go_ahead(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                         struct carm_sums *sums)
-{
-    if (keeper && keeper->ahead && carm_sums_new_blocks(sums) >= AHEAD) {
-        carm_stock_build(keeper, image, sums);
+    const pid_t parent = getpid();
+    keeper->builder = fork();
+    if (keeper->builder == 0) {
+        be_builder(keeper, parent, image, sums);
     }
+    carm_sums_codes(sums, NULL, NULL);
 }
 
-/* Whether a program has no ready code on disk, or much less than it executes. */
-static bool is_to_be_kept(struct carm_sums *sums, const struct program *p)
+void carm_stock_save(struct carm_stock_keeper *keeper)
 {
-    const uint64_t own = carm_sums_own_blocks(sums, p->file);
-    return p->key &&
-           (p->loaded ? own >= WORTH + p->ready->counters / PART : own >= WORTH || p->ready);
-}
-
-void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums)
-{
-    bool any = false, all = false;
     carm_stock_wait(keeper);
     for (int i = 0; keeper && i < keeper->n; i++) {
         struct program *p = &keeper->programs[i];
-        const bool keep = is_to_be_kept(sums, p);
-        if (keep && !p->known) { /* a second count shows that it is worth the time */
-            carm_kept_mark(p->key ^ keeper->seed);
-        }
-        if (keep && p->known) {
-            any = true;
-            all |= p->loaded;
-            if (p->loaded) {
-                drop(p);
-            }
-            p->wanted = !p->ready;
-            p->loaded = false;
-        } else {
-            p->wanted = false;
-            p->key = 0;
-        }
-    }
-    if (any && (all || carm_stock_worth(keeper, sums))) {
-        build(keeper, image, sums, all);
-        carm_stock_wait(keeper);
-    }
-    for (int i = 0; any && i < keeper->n; i++) {
-        struct program *p = &keeper->programs[i];
-        if (p->wanted) {
-            make_ready(keeper, image, sums, p);
-            carm_stock_wait(keeper);
-        }
-        if (p->key && p->ready) {
-            carm_kept_write(p->ready, p->key ^ keeper->seed);
-            drop(p);
+        if (has_left(p)) {
+            carm_kept_write(p->left.at, p->key);
+        } else if (p->key && p->ready.at && !p->loaded) {
+            carm_kept_write(p->ready.at, p->key);
         }
     }
 }

@@ -29,17 +29,14 @@ void carm_stock_wait(struct carm_stock_keeper *keeper); /* until the builder end
 /* Ready code is loaded from disk (kept.h), and saved there when all programs have ended. key: of the processor; NULL
  * allowed */
 void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     uint64_t key, enum carm_keep keeps);
-void carm_stock_save(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums);
-/* Now and then while a program runs: builds what will be kept. NULL allowed */
-void carm_stock_go_ahead(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                         struct carm_sums *sums);
+                     uint64_t key);
+void carm_stock_save(struct carm_stock_keeper *keeper);
 /* The ready code of the program that carm_sums_add has added, whose counters are in its tally; -1 = none. sums are told
  * bytes  out: of it
+ * left   out: a file in which the program leaves its code for the next count; -1 = none
  * wait   for tests: makes it where the program was executed before */
 int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums, bool wait, uint64_t *bytes);
+                     struct carm_sums *sums, bool wait, uint64_t *bytes, int *left);
 uint32_t carm_stock_given(const struct carm_stock_keeper *keeper); /* how often; NULL allowed */
 /* Makes wanted ready code, if no process of the keeper is at work. NULL allowed */
 void carm_stock_go_on(struct carm_stock_keeper *keeper, const struct carm_engine *image,

@@ -577,6 +577,7 @@ static void look_at_process(struct carm_sums *sums, struct tally *t)
     if (root >= 0 && fstat(root, &its) == 0 && stat("/", &own) == 0 &&
         (its.st_dev != own.st_dev || its.st_ino != own.st_ino || !shares_mounts(t->pid))) {
         t->root = root;
+        t->key = 0;
     } else if (root >= 0) {
         (void)close(root);
     }
@@ -628,8 +629,8 @@ uint64_t carm_sums_new_blocks(struct carm_sums *sums)
 /* Of one map of a tally: rows [begin, end).
  * offsets  [end - begin] */
 static void give_map(const struct tally *t, uint32_t number, uint32_t begin, uint32_t end,
-                     uint32_t *offsets, bool all,
-                     void (*take)(void *arg, const struct carm_sums_code *), void *arg)
+                     uint32_t *offsets, void (*take)(void *arg, const struct carm_sums_code *),
+                     void *arg)
 {
     const struct carm_tally_row *rows =
         (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
@@ -647,7 +648,7 @@ static void give_map(const struct tally *t, uint32_t number, uint32_t begin, uin
     for (uint32_t i = begin; i < end; i++) {
         const uint64_t off = rows[i].pc - map.begin;
         if (rows[i].map == number && rows[i].end != CARM_END_PART &&
-            (all || !(rows[i].entered & CARM_ROW_TAKEN)) && off < UINT32_MAX) {
+            !(rows[i].entered & CARM_ROW_TAKEN) && off < UINT32_MAX) {
             offsets[code.n++] = (uint32_t)off;
         }
     }
@@ -664,16 +665,6 @@ uint32_t carm_sums_file(const struct carm_sums *sums)
 uint64_t carm_sums_key(const struct carm_sums *sums)
 {
     return sums->n ? sums->tallies[sums->n - 1].key : 0;
-}
-
-uint64_t carm_sums_own_blocks(struct carm_sums *sums, uint32_t file)
-{
-    uint64_t n = 0;
-    for (int i = 0; i < sums->n; i++) {
-        const uint32_t own = sums->tallies[i].file == file ? translated(&sums->tallies[i]) : 0;
-        n = own > n ? own : n;
-    }
-    return n;
 }
 
 bool carm_sums_incomplete(const struct carm_sums *sums)
@@ -750,17 +741,17 @@ bool carm_sums_forks(const struct carm_sums *sums)
     return false;
 }
 
-void carm_sums_codes(struct carm_sums *sums, bool all,
-                     void (*take)(void *arg, const struct carm_sums_code *), void *arg)
+void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
+                     void *arg)
 {
     for (int i = 0; i < sums->n; i++) {
         struct tally *t = &sums->tallies[i];
         const uint32_t end = number_in(&head(t)->counters, CARM_TALLY_COUNTERS);
         const uint32_t maps = number_in(&head(t)->maps, CARM_TALLY_MAPS);
-        const uint32_t begin = all ? 0 : t->passed;
+        const uint32_t begin = t->passed;
         uint32_t *offsets = take && end > begin ? malloc((end - begin) * sizeof *offsets) : NULL;
         for (uint32_t k = 1; offsets && k <= maps; k++) {
-            give_map(t, k, begin, end, offsets, all, take, arg);
+            give_map(t, k, begin, end, offsets, take, arg);
         }
         free(offsets);
         t->passed = end;

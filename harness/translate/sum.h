@@ -61,10 +61,9 @@ struct carm_sums_code {
 uint64_t carm_sums_new_blocks(struct carm_sums *sums);
 /* Whether a program forks often, so that many children execute the same code. */
 bool carm_sums_forks(const struct carm_sums *sums);
-/* Calls take for the code of the blocks since the latest call. take NULL: leaves this code out for good
- * all  also for earlier blocks, and blocks from the stock */
-void carm_sums_codes(struct carm_sums *sums, bool all,
-                     void (*take)(void *arg, const struct carm_sums_code *), void *arg);
+/* Calls take for the code of the blocks since the latest call. take NULL: leaves this code out for good */
+void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
+                     void *arg);
 
 /* What a program has executed so far. */
 struct carm_sums_executed {
@@ -76,10 +75,9 @@ struct carm_sums_executed {
 };
 /* The file of the latest program, a number from 1 on; 0 = not known */
 uint32_t carm_sums_file(const struct carm_sums *sums);
-/* A hash of the latest program's path and file: its inode, size and time; 0 = not known */
+/* A hash of the latest program's path and file: its inode, size and time. 0 = not known, or its code is of no use
+ * later: its addresses differ from run to run, or its paths do not begin at carm's root folder */
 uint64_t carm_sums_key(const struct carm_sums *sums);
-/* Blocks that processes of the file's programs have translated themselves. */
-uint64_t carm_sums_own_blocks(struct carm_sums *sums, uint32_t file);
 /* Whether any program's counts are incomplete so far. */
 bool carm_sums_incomplete(const struct carm_sums *sums);
 /* An earlier execution of the file by a program. returns false: there is none, or no memory */

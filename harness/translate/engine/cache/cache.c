@@ -248,9 +248,7 @@ bool carm_cache_wake(const struct carm_range *range)
         (const struct carm_ready_file *)carm_ready_at(carm_ready, &carm_ready->files) +
         (number - 1);
     tried[number] = true;
-    if (f->begin >= f->end || carm_ranges_left(f->begin, f->end - f->begin) < f->end - f->begin ||
-        (carm_ranges_flags(f->begin, f->end) & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED)) ||
-        !has_lines(f)) {
+    if (f->begin >= f->end || !carm_ranges_fixed(f->begin, f->end - f->begin) || !has_lines(f)) {
         return false;
     }
     enter_all(f);
@@ -266,17 +264,29 @@ void carm_cache_leave_all(void)
     }
 }
 
-void carm_cache_enter_again(struct carm_block *block)
+void carm_cache_enter_again(uint32_t number)
 {
-    block->entered = false;
-    carm_cache_enter(block);
+    struct carm_block *block = &carm_blocks[number];
+    if (block->entered && !is_asleep(number)) {
+        block->entered = false;
+        carm_cache_enter(block);
+    }
+}
+
+bool carm_cache_sleeps(uint16_t number)
+{
+    return !tried[number];
 }
 
 void *carm_ready_room(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part, uint64_t n)
 {
     *part = (struct carm_ready_part){*at, n};
     *at += (n + CARM_PAGE - 1) & ~(uint64_t)(CARM_PAGE - 1);
-    return *at <= CARM_READY_BYTES ? carm_ready_at(to, part) : NULL;
+    if (*at > CARM_READY_BYTES) {
+        return NULL;
+    }
+    carm_pages_now(carm_ready_at(to, part), n);
+    return carm_ready_at(to, part);
 }
 
 static bool store(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part,
@@ -670,6 +680,25 @@ void carm_cache_link_all(void)
             carm_cache_link(&carm_links[i], to);
         }
     }
+}
+
+bool carm_cache_unlink_all(void)
+{
+    for (uint32_t i = 0; i < nregions; i++) {
+        if (!own(&regions[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < carm_nblocks; i++) {
+        carm_blocks[i].incoming = is_asleep(i) ? carm_blocks[i].incoming : 0;
+    }
+    for (uint32_t i = 0; i < carm_nlinks; i++) {
+        const struct carm_link *link = &carm_links[i];
+        if (link->patch && !is_asleep(link->from) && goes_to(link->patch) != link->stub) {
+            set_jump(link->patch, link->stub);
+        }
+    }
+    return true;
 }
 
 /* entry of a block: checks that the branch's target is this block

@@ -96,6 +96,8 @@ struct carm_range *carm_ranges_find(uint64_t at);
 struct carm_range *carm_ranges_look(uint64_t at);
 /* Flags of all code in [begin, end). */
 uint32_t carm_ranges_flags(uint64_t begin, uint64_t end);
+/* Whether all of it is code that only system calls change, which are seen. */
+bool carm_ranges_fixed(uint64_t at, uint64_t bytes);
 /* Notes that code of [begin, end) is translated. */
 void carm_ranges_mark(uint64_t begin, uint64_t end);
 /* Bytes of executable memory from `at` on, at most `most`. */
@@ -225,10 +227,13 @@ extern const struct carm_ready *carm_ready; /* NULL: none */
 extern uint64_t carm_ready_bytes; /* mapped there, without the pages of the engine's (memory.c) */
 /* Takes the blocks of a range that begins to be executed into use. returns whether there are any */
 bool carm_cache_wake(const struct carm_range *range);
-/* In carm: the table of indirect branches is empty; a block enters it once more. */
+bool carm_cache_sleeps(uint16_t number); /* the program has not mapped a file of ready code */
+/* In carm, or at the end of a program: the table of indirect branches is empty; a block that was there enters it once
+ * more; no jump leads to another block. returns false: no memory */
 void carm_cache_leave_all(void);
-void carm_cache_enter_again(struct carm_block *block);
-/* In carm: links the blocks of each file, and fills in regions and the table of blocks. at: where the next part begins,
+void carm_cache_enter_again(uint32_t number);
+bool carm_cache_unlink_all(void);
+/* Likewise: links the blocks of each file, and fills in regions and the table of blocks. at: where the next part begins,
  * in and out. returns false: no room */
 bool carm_cache_store(struct carm_ready *to, uint64_t *at);
 /* returns where n bytes of a new part are; NULL: no room */

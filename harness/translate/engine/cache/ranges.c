@@ -138,6 +138,12 @@ uint64_t carm_ranges_left(uint64_t at, uint64_t most)
     return end - at < most ? end - at : most;
 }
 
+bool carm_ranges_fixed(uint64_t at, uint64_t bytes)
+{
+    return carm_ranges_left(at, bytes) == bytes &&
+           !(carm_ranges_flags(at, at + bytes) & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED));
+}
+
 enum {
     LINE_MAX = 4 * CARM_TALLY_PATH_MAX + 128,
     CHUNK = 4096

@@ -46,6 +46,14 @@ const struct carm_stock_block *carm_stock_find(const struct carm_stock *in, uint
  * returns NULL: there is none, or no room */
 struct carm_block *carm_stock_take(uint64_t pc, const struct carm_range *range, bool is_indirect);
 
+/* ---- ready code (ready.c) ---- */
+
+void carm_ready_begin(const struct carm_thread *t); /* the program's first thread */
+/* Whether a program that ends, or executes another one, has translated enough for its next count. */
+bool carm_ready_wanted(const struct carm_thread *t);
+void carm_ready_leave(
+    void); /* leaves all of it to carm; its jumps between files are linked once more as it goes on */
+
 /* Where the counter of a block can be incremented, and how (live.c). */
 struct carm_place {
     unsigned before;     /* index of the instruction before which the counter is incremented */

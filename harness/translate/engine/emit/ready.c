@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* In a process of carm's that executes none of a program's code: ready code is made of the stock
- * (harness/translate/layout.h). */
+/* Ready code (harness/translate/layout.h) is made of the stock, in a process of carm's that executes none of a program's
+ * code, or of what a program has translated, at its end. */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "harness/translate/engine/emit/emit.h"
 
@@ -24,7 +25,7 @@ static bool mark_all(uint64_t *lines, const struct carm_tally_map *map, uint16_t
 {
     for (uint32_t i = 0; i < carm_nblocks; i++) {
         const struct carm_block *block = &carm_blocks[i];
-        if (block->file_map != number) {
+        if (block->file_map != number || block->gone) {
             continue;
         }
         mark(lines, map, block->pc, block->pc + block->bytes);
@@ -44,6 +45,27 @@ static bool mark_all(uint64_t *lines, const struct carm_tally_map *map, uint16_t
 static bool is_marked(const uint64_t *lines, uint64_t i)
 {
     return lines[i / WORD] >> i % WORD & 1;
+}
+
+/* The program's bytes. returns false: they cannot be read, as a mapping may be longer than its file */
+static bool read_runs(const struct carm_ready_run *run, uint64_t n, uint64_t begin, uint8_t *to)
+{
+    enum { PIECES = 256 };
+    static struct iovec from[PIECES];
+    for (uint64_t i = 0; i < n;) {
+        uint64_t bytes = 0;
+        uint32_t k = 0;
+        for (; i < n && k < PIECES; i++, k++) {
+            from[k] = (struct iovec){(void *)(begin + (uint64_t)run[i].line * CARM_READY_LINE),
+                                     (uint64_t)run[i].n * CARM_READY_LINE};
+            bytes += from[k].iov_len;
+        }
+        if (carm_copy_pieces(to, from, k, bytes) != 0) {
+            return false;
+        }
+        to += bytes;
+    }
+    return true;
 }
 
 /* Neighbours of the marked lines form runs, of at most so many that the engine compares one at a time. */
@@ -70,10 +92,6 @@ static bool put_lines(struct carm_ready *to, uint64_t *at, const struct carm_tal
             if (marked) {
                 run.line = run.n ? run.line : (uint32_t)i;
                 run.n++;
-                if (bytes) {
-                    memcpy(bytes + nlines * CARM_READY_LINE,
-                           (const void *)(map->begin + i * CARM_READY_LINE), CARM_READY_LINE);
-                }
                 nlines++;
             }
         }
@@ -85,7 +103,7 @@ static bool put_lines(struct carm_ready *to, uint64_t *at, const struct carm_tal
             }
         }
     }
-    return true;
+    return read_runs(runs, nruns, map->begin, bytes);
 }
 
 static bool put_entries(struct carm_ready *to, uint64_t *at, uint16_t number,
@@ -113,20 +131,52 @@ static bool put_entries(struct carm_ready *to, uint64_t *at, uint16_t number,
     return true;
 }
 
-static bool put_file(struct carm_ready *to, uint64_t *at, const struct carm_tally_map *map,
-                     uint16_t number, struct carm_ready_file *f)
+static bool copy_part(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part,
+                      const struct carm_ready_part *from)
+{
+    void *room = carm_ready_room(to, at, part, from->bytes);
+    if (room) {
+        memcpy(room, carm_ready_at(carm_ready, from), from->bytes);
+    }
+    return room;
+}
+
+/* A file that this process has mapped.
+ * returns false: its blocks cannot be used again */
+static bool put_lines_of(struct carm_ready *to, uint64_t *at, const struct carm_tally_map *map,
+                         uint16_t number, struct carm_ready_file *f)
 {
     const uint64_t bytes = (map->end - map->begin) / CARM_READY_LINE / 8 + sizeof(uint64_t);
-    uint64_t *lines = map->begin ? carm_pages(bytes, PROT_READ | PROT_WRITE) : NULL;
-    bool good = true;
-    if (lines && mark_all(lines, map, number)) {
-        *f = (struct carm_ready_file){.begin = map->begin, .end = map->end};
-        good = put_lines(to, at, map, lines, f) && put_entries(to, at, number, f);
-    }
+    uint64_t *lines = carm_ranges_fixed(map->begin, map->end - map->begin)
+                          ? carm_pages(bytes, PROT_READ | PROT_WRITE)
+                          : NULL;
+    const bool good = lines && mark_all(lines, map, number) && put_lines(to, at, map, lines, f);
     if (lines) {
         carm_pages_free(lines, bytes);
     }
     return good;
+}
+
+/* old  the file in the ready code that this process began with; NULL: it was not there
+ * returns false: no room */
+static bool put_file(struct carm_ready *to, uint64_t *at, struct carm_tally_map *map,
+                     uint16_t number, const struct carm_ready_file *old, struct carm_ready_file *f)
+{
+    const struct carm_range *range = carm_ranges_find(map->begin);
+    bool good = false;
+    *f = (struct carm_ready_file){.begin = map->begin, .end = map->end};
+    if (old && carm_cache_sleeps(number)) {
+        good = old->end && copy_part(to, at, &f->runs, &old->runs) &&
+               copy_part(to, at, &f->lines, &old->lines);
+    } else if (range && range->map == number) {
+        good = put_lines_of(to, at, map, number, f);
+    }
+    if (!good) {
+        map->begin = 0;
+        *f = (struct carm_ready_file){.begin = 0};
+        return true;
+    }
+    return put_entries(to, at, number, f);
 }
 
 /* Blocks in the order in which the program came to them, so that those of one phase lie together. */
@@ -157,44 +207,87 @@ static void enter_by_file(uint32_t nfiles)
     for (uint32_t first = 0; first < carm_nblocks; first++) {
         const uint16_t number = carm_blocks[first].file_map;
         for (uint32_t i = first; !done[number] && i < carm_nblocks; i++) {
-            if (carm_blocks[i].file_map == number && carm_blocks[i].entered) {
-                carm_cache_enter_again(&carm_blocks[i]);
+            if (carm_blocks[i].file_map == number) {
+                carm_cache_enter_again(i);
             }
         }
         done[number] = number <= nfiles;
     }
 }
 
-void carm_engine_ready(struct carm_ready_job *job)
+/* Fills in all of ready code but the cache's blocks.
+ * maps  [nfiles] in the program; a file that is not mapped here has begin 0 */
+static void put_all(struct carm_ready *to, const struct carm_tally_map *maps, uint32_t nfiles)
 {
-    const struct carm_tally_map *maps = job->maps;
-    struct carm_ready *to = job->to;
     const struct carm_tally_row *rows =
         (const struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
     uint64_t at = CARM_PAGE;
-    carm_stock_use(job->stock);
-    if (!carm_cache_open()) {
-        return;
-    }
-    take_all(job);
-    enter_by_file(job->nfiles);
-    to->nfiles = job->nfiles;
+    to->nfiles = nfiles;
     to->counters = CARM_TALLY->counters;
     const uint64_t row_bytes = to->counters * sizeof *rows;
-    const uint64_t map_bytes = job->nfiles * sizeof *maps;
     bool good = carm_cache_store(to, &at);
-    void *room = good ? carm_ready_room(to, &at, &to->rows, row_bytes) : NULL;
-    if (room) {
-        memcpy(room, rows, row_bytes);
-        room = carm_ready_room(to, &at, &to->tally_maps, map_bytes);
+    struct carm_tally_row *copies = good ? carm_ready_room(to, &at, &to->rows, row_bytes) : NULL;
+    struct carm_tally_map *names =
+        copies ? carm_ready_room(to, &at, &to->tally_maps, nfiles * sizeof *names) : NULL;
+    struct carm_ready_file *files =
+        names ? carm_ready_room(to, &at, &to->files, nfiles * sizeof *files) : NULL;
+    if (files) {
+        memcpy(copies, rows, row_bytes);
+        memcpy(names, maps, nfiles * sizeof *names);
     }
-    if (room) {
-        memcpy(room, maps, map_bytes);
-        room = carm_ready_room(to, &at, &to->files, job->nfiles * sizeof(struct carm_ready_file));
+    for (uint32_t i = 0; files && i < to->counters; i++) {
+        copies[i].entered |= CARM_ROW_TAKEN;
     }
-    struct carm_ready_file *files = room;
-    for (uint32_t i = 0; i < job->nfiles && good; i++) {
-        good = files && put_file(to, &at, &maps[i], (uint16_t)(i + 1), &files[i]);
+    for (uint32_t i = 0; i < nfiles && files && good; i++) {
+        const struct carm_ready_file *old =
+            carm_ready && i < carm_ready->nfiles
+                ? (const struct carm_ready_file *)carm_ready_at(carm_ready, &carm_ready->files) + i
+                : NULL;
+        good = put_file(to, &at, &names[i], (uint16_t)(i + 1), old, &files[i]);
     }
-    to->bytes = good && files ? at : 0;
+    to->bytes = good && files && at <= CARM_READY_BYTES ? at : 0;
+}
+
+void carm_engine_ready(struct carm_ready_job *job)
+{
+    carm_stock_use(job->stock);
+    if (carm_cache_open()) {
+        take_all(job);
+        enter_by_file(job->nfiles);
+        put_all(job->to, job->maps, job->nfiles);
+    }
+}
+
+/* ---- the end of a program, perhaps ---- */
+
+/* So many new blocks, and of the blocks so far this part, are worth the time. */
+enum { LEAST = 64, PART = 8 };
+
+/* The process that has executed the program: a forked child's blocks are a part of those of all. */
+static int32_t process;
+static bool left; /* once: a program may try to execute another one in many folders */
+
+void carm_ready_begin(const struct carm_thread *t)
+{
+    process = t->slot->pid;
+}
+
+bool carm_ready_wanted(const struct carm_thread *t)
+{
+    const uint32_t old = carm_ready ? carm_ready->nblocks : 0;
+    return carm_boot.left && !left && t->slot->pid == process &&
+           carm_nblocks - old >= LEAST + old / PART && carm_account_all() &&
+           !CARM_TALLY->unknown_length && !carm_given_up();
+}
+
+void carm_ready_leave(void)
+{
+    const uint32_t maps = CARM_TALLY->maps;
+    left = true;
+    if (carm_cache_unlink_all()) {
+        enter_by_file(CARM_TALLY_MAPS);
+        put_all((struct carm_ready *)CARM_LEFT_AT,
+                (const struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT),
+                maps < CARM_TALLY_MAPS ? maps : CARM_TALLY_MAPS);
+    }
 }

@@ -19,13 +19,6 @@ static bool same(const uint8_t *a, const uint8_t *b, uint32_t n)
     return i == n;
 }
 
-/* Code that only system calls change, which are seen. */
-static bool is_fixed(uint64_t at, uint64_t n)
-{
-    return carm_ranges_left(at, n) == n &&
-           !(carm_ranges_flags(at, at + n) & (CARM_RANGE_CHANGES | CARM_RANGE_PROTECTED));
-}
-
 /* Whether b is the block at pc: its bytes are those in memory, of which `left` may be read. */
 static bool fits(const struct carm_stock_block *b, const struct carm_stock_parts *p, uint64_t pc,
                  uint64_t left)
@@ -36,7 +29,7 @@ static bool fits(const struct carm_stock_block *b, const struct carm_stock_parts
     for (int i = 0; i < 2; i++) {
         const uint64_t at = pc + (uint64_t)(int64_t)b->peeked[i];
         if (b->npeeked[i] &&
-            (!is_fixed(at, b->npeeked[i]) ||
+            (!carm_ranges_fixed(at, b->npeeked[i]) ||
              !same(carm_stock_data(b, p->peeked[i]), (const uint8_t *)at, b->npeeked[i]))) {
             return false;
         }
@@ -166,7 +159,7 @@ struct carm_block *carm_stock_take(uint64_t pc, const struct carm_range *range, 
         return NULL;
     }
     const struct carm_stock_block *b = carm_stock_find(stock, pc, left, &p);
-    struct carm_region *region = b && is_fixed(pc, b->bytes) ? carm_cache_room(pc) : NULL;
+    struct carm_region *region = b && carm_ranges_fixed(pc, b->bytes) ? carm_cache_room(pc) : NULL;
     if (!region || carm_nblocks == CARM_BLOCKS_MAX || carm_nlinks + b->nlinks > CARM_LINKS_MAX ||
         carm_nmaps + b->nmaps > CARM_MAPS_MAX) {
         return NULL;

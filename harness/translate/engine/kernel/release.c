@@ -40,6 +40,9 @@ static _Noreturn void unmap_all(void)
     if (boot->ready) {
         unmap(CARM_READY_AT, CARM_READY_AT + CARM_READY_BYTES);
     }
+    if (boot->left) {
+        unmap(CARM_LEFT_AT, CARM_LEFT_AT + CARM_READY_BYTES);
+    }
     carm_pages_free_all();
     unmap(CARM_TALLY_AT, tally_end);
     unmap(CARM_CONTROL_AT, CARM_CONTROL_AT + CARM_PAGE);
@@ -58,6 +61,7 @@ uint64_t carm_release_bytes(bool data)
         boot->own_end - boot->own_begin + carm_pages_bytes(data) + carm_ready_bytes;
     return data ? bytes + slots * CARM_TALLY_STATE_BYTES
                 : bytes + tally + CARM_PAGE + (boot->stock ? CARM_STOCK_BYTES : 0) +
+                      (boot->left ? CARM_READY_BYTES : 0) +
                       (boot->addresses ? CARM_RECORDS_BYTES : 0);
 }
 

@@ -20,6 +20,7 @@ void carm_engine_start(void)
     carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
     carm_sys4(SYS_madvise, CARM_STOCK_AT, CARM_STOCK_BYTES, MADV_DONTDUMP, 0);
     carm_sys4(SYS_madvise, CARM_READY_AT, CARM_READY_BYTES, MADV_DONTDUMP, 0);
+    carm_sys4(SYS_madvise, CARM_LEFT_AT, CARM_READY_BYTES, MADV_DONTDUMP, 0);
     carm_stock_open();
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {
@@ -33,6 +34,7 @@ void carm_engine_start(void)
     t->reg[RSP] = boot->stack;
     t->flags = 0x202;
     t->stack = (uint64_t)t->engine_stack + sizeof t->engine_stack - 64;
+    carm_ready_begin(t);
     carm_signals_begin(t);
     carm_go_on(t, boot->entry, true);
 }

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #include "harness/count/step/engine.h"
+#include "harness/translate/engine/emit/emit.h"
 #include "harness/translate/engine/kernel/kernel.h"
 #include "harness/translate/engine/trace/trace.h"
 #include "harness/translate/engine/sys.h"
@@ -298,6 +299,16 @@ static _Noreturn void limit_beside(struct carm_thread *t)
     finish(t, result);
 }
 
+/* A program whose other threads are at work would count more of their work meanwhile, and a signal could end it. */
+static void leave_code(const struct carm_thread *t)
+{
+    if (carm_ready_wanted(t) && carm_release_alone(t)) {
+        const carm_sigset mask = carm_signals_block();
+        carm_ready_leave();
+        carm_signals_mask(mask);
+    }
+}
+
 void carm_engine_syscall(struct carm_thread *t)
 {
     const uint64_t pc = carm_links[t->link].target;
@@ -343,12 +354,14 @@ void carm_engine_syscall(struct carm_thread *t)
     }
     case SYS_execve:
     case SYS_execveat:
+        leave_code(t);
         carm_thread_before_exec(t, (long)nr);
         carm_do_syscall(t);
     case SYS_exit:
         carm_thread_exit(t, t->reg[RDI]);
     case SYS_exit_group:
         carm_addresses_end(t);
+        leave_code(t);
         t->slot->used = 0;
         carm_sys2(SYS_exit_group, t->reg[RDI], 0);
         __builtin_unreachable();

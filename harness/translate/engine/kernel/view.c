@@ -32,6 +32,7 @@ static bool is_own(uint64_t at)
            at - CARM_CONTROL_AT < CARM_PAGE ||
            (boot->stock && at - CARM_STOCK_AT < CARM_STOCK_BYTES) ||
            (boot->ready && at - CARM_READY_AT < CARM_READY_BYTES) ||
+           (boot->left && at - CARM_LEFT_AT < CARM_READY_BYTES) ||
            (boot->addresses && at - CARM_RECORDS_AT < CARM_RECORDS_BYTES) || carm_pages_own(at);
 }
 
