@@ -191,6 +191,45 @@ static int head_of(struct carm_stop *stop, size_t i, const uint64_t *heads, size
     return -1;
 }
 
+/* Whether the signal of a breakpoint waits to be delivered: a thread that is told to stop as it reaches one stops first. */
+static bool has_trap(pid_t tid)
+{
+    enum { SOME = 32 };
+    siginfo_t waiting[SOME];
+    struct __ptrace_peeksiginfo_args all = {0, 0, SOME};
+    const long n = ptrace(PTRACE_PEEKSIGINFO, tid, &all, waiting);
+    bool has = false;
+    for (long i = 0; i < n; i++) {
+        has = has || (waiting[i].si_signo == SIGTRAP && waiting[i].si_code == TRAP_HWBKPT);
+    }
+    return has;
+}
+
+/* Stops a thread, and takes its breakpoints away with their signal, which would end a program without a tracer.
+ * returns false: it has ended */
+static bool disarm(struct carm_stop *stop, size_t i, const uint64_t *heads, size_t n)
+{
+    const pid_t tid = stop->threads[i].tid;
+    if (!halt(stop, i)) {
+        return false;
+    }
+    (void)head_of(stop, i, heads, n); /* it may have arrived meanwhile, too */
+    set_breakpoints(tid, NULL, 0);
+    while (has_trap(tid)) {
+        int now = 0;
+        go_on(stop, i);
+        while (now == 0) {
+            nap();
+            now = look(stop, i, false);
+        }
+        if (now < 0) {
+            return false;
+        }
+        (void)head_of(stop, i, heads, n);
+    }
+    return true;
+}
+
 int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double seconds,
                  const volatile sig_atomic_t *interrupted, pid_t *thread)
 {
@@ -216,12 +255,7 @@ int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double
         }
     }
     for (size_t i = 0; i < stop->nthreads;) { /* a thread that ends leaves its place to the last */
-        if (!halt(stop, i)) {
-            continue;
-        }
-        (void)head_of(stop, i, heads, n); /* it may have arrived meanwhile, too */
-        set_breakpoints(stop->threads[i].tid, NULL, 0);
-        i++;
+        i += disarm(stop, i, heads, n);
     }
     if (found < 0 || stop->ended) {
         carm_stop_release(stop);

@@ -742,6 +742,35 @@ static void it_is_not_reached(void **state)
     (void)close_child(&child);
 }
 
+static void *beside_it(void *to)
+{
+    for (double *from = calloc(64, sizeof *from); from;) {
+        triad(to, from, 0, 64);
+    }
+    return NULL;
+}
+static void with_threads(double **to)
+{
+    (void)to;
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, beside_it, calloc(64, sizeof(double))), 0);
+    }
+}
+
+/* A thread that is told to stop as it comes to a breakpoint has a signal to come, which would end the program. */
+static void others_are_there_as_well(void **state)
+{
+    const struct what what = {triad, with_threads};
+    struct child child = open_child(&what);
+    for (int i = 0; i < 300; i++) {
+        assert_int_equal(watch(&child, triad_head, reached_seconds), 0);
+        carm_stop_release(&stop);
+    }
+    assert_false(carm_stop_ended(&stop));
+    (void)close_child(&child);
+}
+
 /* A breakpoint would make the kernel reset what the program has told it of SIGTRAP. */
 static void traps_are_ignored(void **state)
 {
@@ -921,6 +950,7 @@ int main(void)
         cmocka_unit_test(signals_are_the_programs),
         cmocka_unit_test(it_stays_stopped),
         cmocka_unit_test(it_is_not_reached),
+        cmocka_unit_test(others_are_there_as_well),
         cmocka_unit_test(traps_are_ignored),
         cmocka_unit_test(signals_are_blocked),
         cmocka_unit_test(it_is_traced_already),
