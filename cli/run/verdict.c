@@ -162,10 +162,12 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
         return;
     }
     if (!of->has) {
-        carm_say_line("",
-                      "%s. %.0f%%%s in %s, made while it ran (by a JIT compiler, say): there is no "
-                      "verdict on it",
-                      time, 100.0 * row->share, of_time, name);
+        carm_say_line("", "%s. %.0f%%%s in %s, %s: there is no verdict on it", time,
+                      100.0 * row->share, of_time, name,
+                      row->kind == CARM_PROFILE_UNKNOWN
+                          ? "made while it ran (by a JIT compiler, say)"
+                      : row->differs ? "whose counts and time are of runs that differ"
+                                     : "which was not counted");
         return;
     }
     const char *for_program = v->measured ? " for the program, measured" : " for the program";
@@ -249,6 +251,14 @@ bool carm_run_verdict_has_row(const struct carm_profile_row *row, const struct c
     return (of->has || row->kind == CARM_PROFILE_UNKNOWN) && row->share >= worth;
 }
 
+/* Whether the table names a part: also one that has no verdict, so that no smaller part is the answer. */
+static bool is_named(const struct carm_profile_row *row, const struct carm_run_verdict *of)
+{
+    static const double worth = 0.15; /* of the time */
+    return carm_run_verdict_has_row(row, of) ||
+           (row->kind != CARM_PROFILE_OTHERS && row->share >= worth);
+}
+
 /* Columns of the limits in the table. */
 static int limit_width(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
 {
@@ -275,7 +285,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
         const struct carm_verdict *v = &verdicts[i].verdict;
         const struct carm_verdict_kept kept = carm_verdict_keep(v);
         char limit[128], gain[32], text[512], name[256];
-        if (!carm_run_verdict_has_row(row, &verdicts[i])) {
+        if (!is_named(row, &verdicts[i])) {
             continue;
         }
         if (!answered) {

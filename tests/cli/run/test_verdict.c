@@ -100,6 +100,32 @@ TEST(unequal_work)
     assert_true(says("limited by waiting for other threads: share the work out more evenly"));
 }
 
+TEST(without_a_verdict)
+{
+    row_of(0, 0.6, CARM_LIMIT_UNKNOWN, CARM_ADVICE_COUNT);
+    row_of(1, 0.3, CARM_LIMIT_DIVIDER, CARM_ADVICE_FEWER_DIVISIONS);
+    verdicts[0].has = false;
+    rows[0].kind = CARM_PROFILE_LOOP;
+    show(2);
+    assert_true(
+        says("60% in part0 in app.c:1, which was not counted: there is no verdict on it\n"));
+    assert_true(says("carm:  60.0%  not known") && says("part1 in app.c:2"));
+    rows[0].differs = true;
+    show(2);
+    assert_true(says("app.c:1, whose counts and time are of runs that differ: there is no"));
+    rows[0].kind = CARM_PROFILE_UNKNOWN;
+    show(2);
+    assert_true(says("app.c:1, made while it ran (by a JIT compiler, say): there is no"));
+    /* many small parts together are none, and a small part is no answer */
+    rows[0].kind = CARM_PROFILE_OTHERS;
+    show(2);
+    assert_true(says("30% in part1 in app.c:2, limited by the divider"));
+    rows[0].kind = CARM_PROFILE_LOOP;
+    rows[0].share = 0.1;
+    show(2);
+    assert_false(says("part0"));
+}
+
 TEST(page_faults)
 {
     struct carm_verdict *v = row_of(0, 0.6, CARM_LIMIT_KERNEL, CARM_ADVICE_FEWER_FAULTS);
