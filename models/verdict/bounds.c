@@ -699,7 +699,8 @@ static double walk_seconds(const struct carm_bounds_input *in, uint64_t page_byt
     for (int k = 0; k < CARM_BOUNDS_WALKS && in->rates.model; k++) {
         const double counts[2] = {in->walk_loads[k], in->walk_stores[k]};
         for (int s = 0; s < 2; s++) {
-            const double each = counts[s] > 0.0 ? walk_of(in, k, s == 1, page_bytes) : 0.0;
+            const double each =
+                counts[s] > 0.0 ? walk_of(in, (enum carm_bounds_walk)k, s == 1, page_bytes) : 0.0;
             if (counts[s] > 0.0 && !(each > 0.0)) {
                 return 0.0;
             }
