@@ -455,6 +455,7 @@ class Room:
             made = suite.endswith(".c") and self.links_as(suite, program, library=self.together)
             self.choosing[suite] = program if made and self.runs(suite, program)[0] else ""
             if made and not self.choosing[suite]:
+                print(f"{suite} fails with no mutant chosen ({self.failure}): were sources changed meanwhile?", flush=True)
                 os.unlink(os.path.join(self.top, program))
         return self.choosing[suite]
 
