@@ -744,9 +744,11 @@ static void it_is_not_reached(void **state)
 
 static void *beside_it(void *to)
 {
-    for (double *from = calloc(64, sizeof *from); from;) {
+    double *from = calloc(64, sizeof *from);
+    for (volatile bool on = from; on;) {
         triad(to, from, 0, 64);
     }
+    free(from);
     return NULL;
 }
 static void with_threads(double **to)
