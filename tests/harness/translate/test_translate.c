@@ -741,7 +741,7 @@ TEST(kept_of_written)
     (void)snprintf(
         script, sizeof script,
         "mkdir %s && cp \"$(ldd /bin/sh | sed -n 's/.*libc.so.6 => \\([^ ]*\\).*/\\1/p')\" "
-        "%s/libc.so.6",
+        "%s/libc.so.6 && sleep 0.1", /* written well before it is mapped */
         home, home);
     skip_if(system(script) != 0, "no libc.so.6 to copy"); /* NOLINT(cert-env33-c) */
     const struct surroundings before = same_each_time();
