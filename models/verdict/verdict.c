@@ -289,9 +289,6 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
         const struct carm_lower_bound *b = &v->bounds.of[i];
         left = b->refuted || b->estimate ? left : fmax(left, remains(v, b, code));
     }
-    if (advises(v, CARM_ADVICE_FEWER_FAULTS)) {
-        left = seconds * (1.0 - fmin(1.0, code->faults));
-    }
     v->loop.high = left > 0.0 ? fmax(1.0, seconds / left) : INFINITY;
     v->loop.low = stays > 0.0 ? fmin(v->loop.high, fmax(1.0, seconds / stays)) : 1.0;
     const bool over = first->estimate && first->seconds > seconds;
