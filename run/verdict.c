@@ -19,9 +19,9 @@ enum { LINE = 64, PAGE = 4096, HUGE_PAGE = 2 << 20 };
 /* Iterations beyond which the entries of a loop do not show: more than a core has in flight. */
 #define MANY_TRIPS 256.0
 
-/* Strides beyond which prefetchers do not follow: they stay inside a page. An index that is multiplied or loaded may
- * move by one element all the same: most of such elements are beside the last, and in its line.
- * each  it brings a line nearly each time
+/* Strides beyond which prefetchers do not follow: they stay inside a page. A loaded or multiplied
+ * index may still count up by one: most of its elements then lie in the line of the element before.
+ * each  the instruction brings a line nearly each time
  * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
 static bool is_scattered(const struct carm_graph_access *a, const struct carm_run_places *places,
                          bool each)
@@ -708,8 +708,6 @@ static void other_time(enum carm_limit limit, const char *origin, double faults,
 static void kernel_time(const struct carm_run *run, const struct carm_rates *rates,
                         const struct carm_profile_row *row, struct carm_run_verdict *v)
 {
-    static const double few = 0.1;  /* of its time: not worth a line */
-    static const double most = 0.5; /* likewise: no other reason is larger */
     char origin[CARM_BOUND_ORIGIN_MAX], huge[64] = "";
     const struct carm_counts *c = &run->row.counts;
     const struct carm_core_figure *f =
@@ -735,9 +733,9 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
              100.0 * share, faults - of_huge, 1e6 * each, huge);
     /* on a guest, one of a huge page may take several times as long while the host finds the memory, but not behind the
      * run: 665 of numpy, 242 us each behind the run, may have taken 1.3 ms */
-    const double known = of_huge > 0.0 ? (share > most ? 1.0 : NAN) : share;
+    const double known = of_huge > 0.0 ? (share > CARM_VERDICT_FAULTS_MOST ? 1.0 : NAN) : share;
     other_time(CARM_LIMIT_KERNEL, origin, known, row, v);
-    if (share > few) {
+    if (share > CARM_VERDICT_FAULTS_FEW) {
         snprintf(v->note, sizeof v->note,
                  of_huge > 0.0
                      ? "page faults may take %.0f%% of the kernel's time or more: %.0f of %.3g us%s"

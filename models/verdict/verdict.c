@@ -39,8 +39,6 @@ static double whole_lines(enum carm_limit limit, const struct carm_verdict_code 
 /* Ways to remove a limit, the most promising first. */
 static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *code)
 {
-    static const double most = 0.5; /* of the kernel's time: no other reason is larger */
-    static const double few = 0.1;  /* a gain of at most 1.1 times */
     const double whole = whole_lines(v->limit, code);
     if (code->math && !carm_limit_is_memory(v->limit)) {
         advise(v, CARM_ADVICE_VECTOR_MATH);
@@ -100,9 +98,9 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
         advise(v, CARM_ADVICE_KEEP_IN_REGISTER);
         break;
     case CARM_LIMIT_KERNEL:
-        advise(v, code->faults > most   ? CARM_ADVICE_FEWER_FAULTS
-                  : code->faults <= few ? CARM_ADVICE_FEWER_CALLS
-                                        : CARM_ADVICE_LESS_KERNEL);
+        advise(v, code->faults > CARM_VERDICT_FAULTS_MOST   ? CARM_ADVICE_FEWER_FAULTS
+                  : code->faults <= CARM_VERDICT_FAULTS_FEW ? CARM_ADVICE_FEWER_CALLS
+                                                            : CARM_ADVICE_LESS_KERNEL);
         break;
     case CARM_LIMIT_WAITING:
         advise(v, CARM_ADVICE_BALANCE);

@@ -15,6 +15,10 @@
 #define CARM_VERDICT_PATTERN 0.25
 /* A bound that exceeds the measured time by more is refuted: clocks and samples are known to some 10%. */
 #define CARM_VERDICT_OVER 1.20
+/* Shares of the kernel's time that page faults take: above the larger, no other reason is as large; the smaller allows a gain
+ * of 1.1 times at most. */
+#define CARM_VERDICT_FAULTS_MOST 0.5
+#define CARM_VERDICT_FAULTS_FEW  0.1
 
 /* Advice: a code for programs; words are made of it once. */
 #define CARM_ADVICE_TABLE(ROW)                                                                    \

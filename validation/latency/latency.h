@@ -59,6 +59,10 @@ int carm_latency_core(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_loaded(struct carm_latency_run *run, struct carm_err *err);
 
+/* Independent accesses to n words, `stride` bytes apart. */
+enum carm_latency_pass { CARM_PASS_LOADS, CARM_PASS_STORES, CARM_PASS_UPDATES };
+void carm_latency_pass(char *at, size_t n, size_t stride, enum carm_latency_pass how);
+
 enum { CARM_LATENCY_WIDE_RATES = 2 };
 
 /* Walks through tables that no L2 holds: appends the rates CARM_WALK_WIDE_LOADS and _STORES to in_flight, which has room

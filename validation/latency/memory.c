@@ -604,16 +604,10 @@ static void strided_job(struct carm_worker *w, void *arg)
         const uint64_t begin = carm_clock_now();
         for (size_t k = 0; k < passes; k++) {
             char *at = s->start + (s->moves ? (i * passes + k) * CARM_LINE_BYTES % s->stride : 0);
-            for (size_t n = s->lines; n > 0; n--, at += s->stride) {
-                volatile uint64_t *word = (volatile uint64_t *)(void *)at;
-                if (s->updates) {
-                    *word = *word + 1;
-                } else if (s->stores) {
-                    *word = n;
-                } else {
-                    (void)*word;
-                }
-            }
+            carm_latency_pass(at, s->lines, s->stride,
+                              s->updates  ? CARM_PASS_UPDATES
+                              : s->stores ? CARM_PASS_STORES
+                                          : CARM_PASS_LOADS);
         }
         s->rates[i > 0 ? i - 1 : 0] = (double)(s->lines * passes) * w->team->clock->tsc_hz /
                                       (double)(carm_clock_now() - begin);

@@ -13,17 +13,29 @@ enum {
     /* before them: the kernel's zeros leave the caches, and the first ten took up to twice as long */
     WARM = 10,
     PAGE = 4096,
-    PASSES =
-        CARM_WALK_WIDE +
-        1, /* over every 17th page: no two accesses in a row are of one line of a table, of 8 pages */
+    /* each pass is over every 17th page, so that no two accesses in a row read one line of a table, which has 8 pages */
+    PASSES = CARM_WALK_WIDE + 1,
     STRIDE = PASSES * PAGE + CARM_LINE_BYTES, /* neighbours are of other sets of L1 */
 };
 
 /* Tables of 4 KiB pages have 1 byte for 512: of half a GiB, 1 MiB, which is more than most L2 have. On a Zen 4 guest with
- * 1 MiB of L2, ns a load: of 64 MiB 6.7, of 128 MiB 7.1, of 256 MiB 7.3, of
- * 512 MiB 9. */
+ * 1 MiB of L2, ns a load: of 64 MiB 6.7, of 128 MiB 7.1, of 256 MiB 7.3, of 512 MiB 9. */
 static const uint64_t wanted_bytes = (uint64_t)512 << 20;
 static const uint64_t least_bytes = (uint64_t)256 << 20; /* less is as the rate of far pages */
+
+void carm_latency_pass(char *at, size_t n, size_t stride, enum carm_latency_pass how)
+{
+    for (; n > 0; n--, at += stride) {
+        volatile uint64_t *word = (volatile uint64_t *)(void *)at;
+        if (how == CARM_PASS_UPDATES) {
+            *word = *word + 1;
+        } else if (how == CARM_PASS_STORES) {
+            *word = n;
+        } else {
+            (void)*word;
+        }
+    }
+}
 
 int carm_latency_add_rate(struct carm_model *model, const struct carm_in_flight *as, double *rates,
                           size_t n, struct carm_err *err)
@@ -68,15 +80,8 @@ static void wide_job(struct carm_worker *w, void *arg)
     for (size_t i = 0; i < WARM + REPS; i++) {
         const uint64_t begin = carm_clock_now();
         for (size_t pass = 0; pass < PASSES; pass++) {
-            char *at = (char *)wide->buffer.start + pass * PAGE;
-            for (size_t n = each; n > 0; n--, at += STRIDE) {
-                volatile uint64_t *word = (volatile uint64_t *)(void *)at;
-                if (wide->stores) {
-                    *word = n;
-                } else {
-                    (void)*word;
-                }
-            }
+            carm_latency_pass((char *)wide->buffer.start + pass * PAGE, each, STRIDE,
+                              wide->stores ? CARM_PASS_STORES : CARM_PASS_LOADS);
         }
         wide->rates[i < WARM ? 0 : i - WARM] =
             (double)(each * PASSES) * w->team->clock->tsc_hz / (double)(carm_clock_now() - begin);
