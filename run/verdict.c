@@ -487,7 +487,10 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
         if (!carm_run_levels_lines(levels, &run->blocks, code->module, insn->at, brought,
                                    &places)) {
             /* a sample misses programs of a few lines */
-            in->contended += in->threads > 1 && stays(insn, a) ? insn->executions / n : 0.0;
+            const int threads = insn->flags & CARM_OPCODE_LOCKED
+                                    ? (int)carm_run_levels_about(levels)->threads /* of any loop */
+                                    : in->threads;
+            in->contended += threads > 1 && stays(insn, a) ? insn->executions / n : 0.0;
             continue;
         }
         in->contended += places.contended * insn->executions / n;

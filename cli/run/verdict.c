@@ -184,19 +184,19 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
             "%s. %.0f%%%s in %s, %slimited by %s for %.0f%% of its time%s, the rest is not "
             "known%s%s%s%s%s",
             time, 100.0 * row->share, of_time, name, v->estimate ? "which may be " : "",
-            carm_limit_words(v->second), 100.0 * v->explains, stride, advised ? "; may help: " : "",
-            advice_text(advice, sizeof advice, v, rows, row), advised && gains ? ", " : "",
+            carm_verdict_reason(limit, sizeof limit, &kept), 100.0 * v->explains, stride,
+            advised ? "; may help: " : "", advice_text(advice, sizeof advice, v, rows, row),
+            advised && gains ? ", " : "",
             advised && gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
             advised && gains ? for_program : "");
         return;
     }
-    carm_say_line(
-        "", "%s. %.0f%%%s in %s, %slimited by %s%s%s%s%s%s%s", time, 100.0 * row->share, of_time,
-        name, v->estimate ? "which may be " : "",
-        carm_verdict_limited_by(limit, sizeof limit, &kept) + (v->estimate ? strlen("maybe ") : 0),
-        stride, advised ? ": " : "", advice_text(advice, sizeof advice, v, rows, row),
-        gains ? ", " : "", gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
-        gains ? for_program : "");
+    carm_say_line("", "%s. %.0f%%%s in %s, %slimited by %s%s%s%s%s%s%s", time, 100.0 * row->share,
+                  of_time, name, v->estimate ? "which may be " : "",
+                  carm_verdict_reason(limit, sizeof limit, &kept), stride, advised ? ": " : "",
+                  advice_text(advice, sizeof advice, v, rows, row), gains ? ", " : "",
+                  gains ? carm_verdict_gain_text(gain, sizeof gain, &v->program) : "",
+                  gains ? for_program : "");
     if (*of->note) {
         carm_say_line("", "%s", of->note);
     }

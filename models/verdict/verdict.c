@@ -541,24 +541,38 @@ struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *v)
                                       .advice = carm_verdict_first(v)};
 }
 
-char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *v)
+char *carm_verdict_reason(char *dst, size_t size, const struct carm_verdict_kept *v)
 {
     const char *first = carm_limit_words(v->limit);
-    if (v->advice == CARM_ADVICE_FEWER_FAULTS) {
+    if (v->limit == CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "%s", carm_limit_words(v->second));
+    } else if (v->advice == CARM_ADVICE_FEWER_FAULTS) {
         snprintf(dst, size, "%s (page faults)", first);
     } else if (v->advice == CARM_ADVICE_SHIFT) {
-        snprintf(dst, size, "%sstores 4 KiB from loads", v->estimate ? "maybe " : "");
+        snprintf(dst, size, "stores 4 KiB from loads");
     } else if (v->advice == CARM_ADVICE_FEWER_ATOMICS) {
         snprintf(dst, size, "%s (atomic)", first);
-    } else if (v->limit != CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
-        snprintf(dst, size, "%s%s and %s%s", v->estimate ? "maybe " : "", first,
+    } else if (v->second != CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "%s and %s%s", first,
                  v->second == CARM_LIMIT_BRANCHES ? "maybe " : "", /* it is always an estimate */
                  carm_limit_words(v->second));
-    } else if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
-        snprintf(dst, size, "not known (%s%s)", v->estimate ? "maybe " : "",
-                 carm_limit_words(v->second));
     } else {
-        snprintf(dst, size, "%s%s", v->estimate ? "maybe " : "", first);
+        snprintf(dst, size, "%s", first);
+    }
+    return dst;
+}
+
+char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *v)
+{
+    char reason[128];
+    const char *maybe = v->estimate ? "maybe " : "";
+    carm_verdict_reason(reason, sizeof reason, v);
+    if (v->limit != CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "%s%s", maybe, reason);
+    } else if (v->second != CARM_LIMIT_UNKNOWN) {
+        snprintf(dst, size, "%s (%s%s)", carm_limit_words(v->limit), maybe, reason);
+    } else {
+        snprintf(dst, size, "%s%s", maybe, reason);
     }
     return dst;
 }
@@ -591,14 +605,10 @@ char *carm_verdict_text(char *dst, size_t size, const struct carm_verdict_kept *
     int used = 0;
     if (unknown && (v->second == CARM_LIMIT_UNKNOWN || v->explains < CARM_VERDICT_PATTERN)) {
         used = snprintf(dst, size, "its limit is not known");
-    } else if (unknown) {
-        used = snprintf(dst, size, "%slimited by %s for %.0f%% of its time, the rest is not known",
-                        v->estimate ? "may be " : "", carm_limit_words(v->second), explains);
     } else {
-        carm_verdict_limited_by(limit, sizeof limit, v);
-        used = snprintf(dst, size, "%slimited by %s for %.0f%% of its time",
-                        v->estimate ? "may be " : "", limit + (v->estimate ? strlen("maybe ") : 0),
-                        explains);
+        used = snprintf(dst, size, "%slimited by %s for %.0f%% of its time%s",
+                        v->estimate ? "may be " : "", carm_verdict_reason(limit, sizeof limit, v),
+                        explains, unknown ? ", the rest is not known" : "");
     }
     if (v->advice < CARM_ADVICE_COUNT && used > 0 && (size_t)used < size) {
         carm_verdict_gain_text(gain, sizeof gain, &v->loop);

@@ -848,7 +848,7 @@ TEST(locks)
     const struct carm_model model = {.core = &lock, .ncore = 1};
     const struct carm_verdict_code code = {.scalar = true};
     struct carm_verdict v;
-    char text[128];
+    char text[256];
     judge(bytes, sizeof bytes, 17.0);
     assert_near(j.in.locked, 2.0, 1e-9);
     j.in.rates.model = &model;
@@ -860,6 +860,16 @@ TEST(locks)
     const struct carm_verdict_kept kept = carm_verdict_keep(&v);
     assert_string_equal(carm_verdict_limited_by(text, sizeof text, &kept),
                         "dependent operations (atomic)");
+    /* both are waiting for another core's line, at most */
+    j.in.contended = 2.0;
+    j.in.transfer_seconds = 20.0 / clock_hz;
+    carm_bounds_find(&j.in, &j.bounds);
+    carm_verdict_find(&j.bounds, 34.0 / clock_hz, 1.0, &code, &v);
+    const struct carm_verdict_kept waits = carm_verdict_keep(&v);
+    assert_string_equal(carm_verdict_limited_by(text, sizeof text, &waits),
+                        "maybe memory latency (atomic)");
+    carm_verdict_text(text, sizeof text, &waits);
+    assert_int_equal(strncmp(text, "may be limited by memory latency (atomic) for 100% of", 53), 0);
 }
 
 /* A column of a matrix: a load and a store that each need a walk. Walks of 4 KiB pages take 6 and 3 ns, of 2 MiB pages 3
