@@ -129,6 +129,21 @@ static double student(size_t freedom)
     return freedom < sizeof t / sizeof *t ? t[freedom] : 2.0;
 }
 
+/* Of the samples in the loop's own code: nearly all are all. */
+static double share_of(double inside)
+{
+    return isnan(inside) || inside > all_inside ? 1.0 : inside;
+}
+
+void carm_whatif_inside(struct carm_whatif_change *change, double inside, double then)
+{
+    const double f = share_of(inside), t = share_of(then);
+    const double margin = 1.96 * sqrt(t * (1.0 - t) / inside_samples);
+    change->gain *= f / t;
+    change->ci.lo *= f / fmin(1.0, t + margin);
+    change->ci.hi *= f / fmax(0.5 * t, t - margin);
+}
+
 double carm_whatif_surely(double copied, double samples, double inside)
 {
     const double rest = isnan(inside) || inside > all_inside ? 0.0 : (1.0 - inside) / inside;
@@ -173,7 +188,7 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     const double half =
         spread + fabs(log(null)) + fmax(method->least, method->share * fabs(middle));
     /* the share inside is of samples, too */
-    const double share = isnan(inside) || inside > all_inside ? 1.0 : inside;
+    const double share = share_of(inside);
     const double margin = 1.96 * sqrt(share * (1.0 - share) / inside_samples);
     change->gain = without_rest(exp(middle), share);
     change->ci = (struct carm_ci){change->gain, change->gain};
@@ -593,10 +608,14 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
         seconds[i] = c->results[i].seconds;
     }
     /* the code around the loop runs on all CPUs as well */
-    if (!carm_whatif_combine(ratios, nulls, c->n, kind == CARM_WHATIF_CORES ? 1.0 : loop->inside,
-                             carm_whatif_surely(loop->copied, c->samples, loop->inside),
-                             error_of(kind), change)) {
+    const double then = kind == CARM_WHATIF_L1 ? c->trial.inside_l1 : NAN;
+    if (!carm_whatif_combine(
+            ratios, nulls, c->n, kind == CARM_WHATIF_CORES || !isnan(then) ? 1.0 : loop->inside,
+            carm_whatif_surely(loop->copied, c->samples, loop->inside), error_of(kind), change)) {
         return;
+    }
+    if (!isnan(then)) {
+        carm_whatif_inside(change, loop->inside, then);
     }
     if (trial < CARM_VARIANTS && carm_variant_changes_values((enum carm_variant)trial)) {
         const double iterations = c->trial.iterations;

@@ -123,6 +123,13 @@ bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit);
 void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, double iterations,
                          bool entered, bool across);
 
+/* The gain of the loop's own code, where the share of the time in it was sampled with the change as well: the code around
+ * the loop may wait for what the loop brought into the caches before. Pure; for tests.
+ * change  measured of all code
+ * inside  share of the time in the loop's own code, unchanged; NaN = 1
+ * then    with the change */
+void carm_whatif_inside(struct carm_whatif_change *change, double inside, double then);
+
 /* Of a method: a part of the gain's logarithm, and the least of it. */
 struct carm_whatif_error {
     double share, least;

@@ -44,7 +44,9 @@ struct carm_trial {
     bool prepared;      /* the loop was observed, and the control flow of the variants compared */
     double iterations;  /* of a unit */
     double ticks, most; /* from the last snapshot: ticks of a unit; units that a copy can do */
-    double inside;
+    double inside,
+        inside_l1;       /* share of the time in the loop's own code: unchanged, with data in L1 */
+    bool far;            /* its data are past L2: longer turns */
     double open_seconds; /* to open a warm copy */
     struct carm_trial_stage {
         unsigned n;     /* snapshots that measured it */

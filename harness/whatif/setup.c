@@ -465,9 +465,9 @@ static bool compare_flow(struct carm_snapshot *s)
     return true;
 }
 
-bool carm_snapshot_find_inside(struct carm_snapshot *s)
+bool carm_snapshot_find_inside(struct carm_snapshot *s, enum carm_variant variant, double *share)
 {
-    const struct carm_variant_code *code = &s->codes[CARM_VARIANT_UNCHANGED];
+    const struct carm_variant_code *code = &s->codes[variant];
     const uint64_t at = s->region.data_at;
     const uint64_t words[4] = {UINT64_MAX >> 1, at + CARM_REGION_PHASES, 0, code->entry};
     unsigned inside = 0, n = 0;
@@ -486,17 +486,17 @@ bool carm_snapshot_find_inside(struct carm_snapshot *s)
         }
         carm_child_kill(&child);
     }
-    s->trial->inside = n >= SAMPLES_ENOUGH / 2 ? (double)inside / (double)n : NAN;
-    if (isnan(s->trial->inside)) {
+    *share = n >= SAMPLES_ENOUGH / 2 ? (double)inside / (double)n : NAN;
+    if (isnan(*share)) {
         return carm_snapshot_fails(
             s, "copies come to a system call too soon to tell how long they are in its code");
     }
-    if (s->trial->inside < inside_least) {
+    if (variant == CARM_VARIANT_UNCHANGED && *share < inside_least) {
         snprintf(
             s->trial->wrong, sizeof s->trial->wrong,
             "only %.0f%% of the time is spent in its own code while it runs: the code around it, or "
             "functions that it calls, take the rest",
-            100.0 * s->trial->inside);
+            100.0 * *share);
         return carm_snapshot_fails(s, "%s", s->trial->wrong);
     }
     return true;

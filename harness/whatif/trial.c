@@ -24,7 +24,7 @@ static const double stream_gain = 1.15;
 int carm_trial_open(struct carm_trial *trial, uint64_t head, const struct carm_body_piece *pieces,
                     size_t npieces, struct carm_err *err)
 {
-    *trial = (struct carm_trial){.prepared = false};
+    *trial = (struct carm_trial){.inside_l1 = NAN};
     return carm_body_open(&trial->body, head, pieces, npieces, err);
 }
 
@@ -146,7 +146,7 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
     struct carm_trial *t = s->trial;
     struct carm_turns plan;
     if (!carm_snapshot_set_up(s, thread) || !carm_turns_plan(s, &plan) ||
-        (!t->prepared && !carm_snapshot_find_inside(s)) ||
+        (!t->prepared && !carm_snapshot_find_inside(s, CARM_VARIANT_UNCHANGED, &t->inside)) ||
         (!t->prepared && plan.in_turns && !find_speeds(s, &plan, result))) {
         return false;
     }
@@ -159,6 +159,11 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
     t->variants_seconds = 2.0 * (carm_seconds_now() - begin + t->open_seconds);
     if (good && first) {
         choose_streams(t, result->ratio[CARM_VARIANT_L1]);
+        /* the code around the loop may now wait for what the loop's own loads brought before */
+        if (result->ratio[CARM_VARIANT_L1] > stream_gain) {
+            (void)carm_snapshot_find_inside(s, CARM_VARIANT_L1, &t->inside_l1);
+            s->why[0] = '\0';
+        }
     }
     if (good) {
         measure_apart(s, &plan, result);

@@ -148,6 +148,29 @@ TEST(the_rest_stays)
     assert_non_null(strstr(c.why, "all that is left"));
 }
 
+/* With data in L1, half of the time is in the code around the loop, which waits for memory now: it gained 3 times in all,
+ * the loop 6 times. */
+TEST(the_rest_waits)
+{
+    struct carm_whatif_change c = {.gain = 3.0, .ci = {2.7, 3.3}};
+    const double margin = 1.96 * sqrt(0.5 * 0.5 / 40);
+    carm_whatif_inside(&c, 1.0, 0.5);
+    assert_near(c.gain, 6.0, 1e-9);
+    assert_near(c.ci.lo, 2.7 / (0.5 + margin), 1e-9);
+    assert_near(c.ci.hi, 3.3 / (0.5 - margin), 1e-9);
+    /* as much outside as before, of a time that did not change: nothing is added to the gain; 98% are all */
+    c = (struct carm_whatif_change){.gain = 1.0, .ci = {0.9, 1.1}};
+    carm_whatif_inside(&c, 0.8, 0.8);
+    assert_near(c.gain, 1.0, 1e-9);
+    c = (struct carm_whatif_change){.gain = 2.0, .ci = {1.9, 2.1}};
+    carm_whatif_inside(&c, NAN, 0.98);
+    assert_near(c.gain, 2.0, 1e-9);
+    assert_near(c.ci.hi, 2.1, 1e-9);
+    /* few samples: no more than twice as much */
+    carm_whatif_inside(&c, 1.0, 0.1);
+    assert_near(c.ci.hi, 42.0, 1e-9);
+}
+
 static struct carm_whatif_change change(double gain, double half, double program)
 {
     return (struct carm_whatif_change){

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
 """carm run --what-if against loops that were changed by hand (loops.c, twins.c, strangers.c, outside.c, pieces.c, codes.c): a line
-for each change, with what was predicted, its interval, and what the change by hand brings: the least of the medians of some runs of
-each, in turns (other load lasts for seconds, and only slows). what_if.py [NAME...]; $CARM is the program. A verdict ends each line: in
-(the interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not measured, with the reason). An interval
-that is wider than 1.5 times, and a lower bound, are warnings. The last line sums up."""
+for each change, with what was predicted, its interval, and what the change by hand brings: the median ratio of some pairs of runs, one
+right after the other, as other load lasts for seconds. what_if.py [NAME...]; $CARM is the program. A verdict ends each line: in (the
+interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not measured, with the reason). An interval that is
+wider than 1.5 times, and a lower bound, are warnings. The last line sums up."""
 import json
 import math
 import os
@@ -17,7 +17,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 CARM = os.environ.get("CARM", "build/carm")
 SECONDS = float(os.environ.get("SECONDS", "1.2"))
-TRUE_SECONDS, ROUNDS = 0.15, 4
+TRUE_SECONDS, ROUNDS = 0.15, 5
 COMMON = ["-O2", "-g", "-fno-math-errno", "-fno-tree-loop-distribute-patterns"]
 PIECES = ["pieces.c", "pieces.cc", "pieces.f90", "-lstdc++", "-lgfortran"]
 CODES = [p.replace("pieces", "codes") for p in PIECES]
@@ -86,7 +86,7 @@ def bench(program, name, changes):
         low, high = change["ci95"] if change["measured"] else (0, 0)
         said = f"{change['gain']:6.2f} [{low:.2f}, {high or 999:.2f}]" if change["measured"] else f"not known: {change['reason']}"
         if kind in changes:
-            truth = min(truths[""]) / min(truths[kind])
+            truth = statistics.median(now / then for now, then in zip(truths[""], truths[kind]))
             said += f" true {truth:6.2f} {verdict(change, truth) if change['measured'] else 'said'}"
         if not change.get("nothing_to_change"):
             print(f"{'':14} {kind:18} {said}", flush=True)

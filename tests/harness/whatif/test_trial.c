@@ -271,6 +271,7 @@ static void a_loop_goes_on_unharmed(void **state)
     const uint64_t sum = unwatched(&what);
     begin(&x, &what, triad_head, triad_end, 2);
     assert_true(x.r.null > 0.0 && x.r.seconds > 0.0);
+    assert_true(x.t.far); /* 1 MiB */
     assert_int_equal(x.t.body.n, 6);
     assert_int_equal(x.t.body.ops[0].stride, 16);
     /* one load, one store, one product */
@@ -418,6 +419,8 @@ static void its_time_ends(void **state)
     x.child = open_child(&long_one);
     settings.limit = 0.5;
     measure(&x.child, slow_head, slow_end, 0, 1, &x.t, &x.r);
+    assert_false(x.t.far); /* no data */
+    assert_true(isnan(x.t.inside_l1));
     settings.limit = 60.0;
     assert_non_null(strstr(x.r.why, "the end of its time"));
     assert_true(x.r.spent < 5.0); /* a tenth would do on an idle machine */
