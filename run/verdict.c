@@ -36,7 +36,7 @@ static bool is_scattered(const struct carm_graph_access *a, const struct carm_ru
 
 /* ---- latencies ---- */
 
-static void fill_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l)
+void carm_run_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l)
 {
     memset(l, 0, sizeof *l);
     for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
@@ -149,7 +149,7 @@ static int add_others(const struct carm_flow_code *of, const struct carm_profile
     static struct carm_graph_latencies latencies; /* 11 KiB */
     struct carm_astray astray = {.branches = 0.0};
     int rc = 0;
-    fill_latencies(&in->rates, &latencies);
+    carm_run_latencies(&in->rates, &latencies);
     for (size_t k = 0; k < profile->nrows && !of->inner && !rc; k++) {
         const struct carm_profile_row *r = &profile->rows[k];
         struct carm_graph graph;
@@ -191,11 +191,11 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
                         char chain[CARM_RUN_CHAIN_MAX], struct carm_err *err)
 {
     struct carm_graph_latencies latencies;
-    fill_latencies(&in->rates, &latencies);
+    carm_run_latencies(&in->rates, &latencies);
     const int rc = carm_graph_open(graph, code, &latencies, err);
     if (rc)
         return rc;
-    const double n = code->iterations > 0.0 ? code->iterations : 1.0;
+    const double n = code->iterations;
     in->units = units;
     in->nunits = 0;
     for (size_t i = 0; i < code->nops; i++) {
@@ -208,7 +208,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         in->renamed += is_renamed(insn) ? times : 0.0;
         in->zeroed += insn->flags & CARM_OPCODE_ZERO ? times : 0.0;
         in->locked += insn->flags & CARM_OPCODE_LOCKED ? times : 0.0;
-        if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
+        if (insn->loads && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->loads[width_of(insn, insn->load_bytes)] += times;
         }
         if (insn->stores && !(insn->flags & CARM_OPCODE_GATHER)) {
@@ -222,7 +222,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         const struct carm_code_piece *p = &code->pieces[i];
         const bool branches = p->jumps && p->falls;
         const double taken = !branches ? (p->jumps ? p->executions : 0.0) : p->taken;
-        in->taken += taken > 0.0 ? taken / n : 0.0;
+        in->taken += fmax(0.0, taken) / n;
         in->fetched += line > 0.0 ? lines_entered(p, line) / n : 0.0;
     }
     in->fetched += in->taken;
@@ -261,7 +261,7 @@ int carm_run_code_window(const struct carm_flow_code *code, double trips,
                          struct carm_bounds_input *in, struct carm_err *err)
 {
     static struct carm_graph_latencies latencies; /* 11 KiB */
-    fill_latencies(&in->rates, &latencies);
+    carm_run_latencies(&in->rates, &latencies);
     const int rc = find_window(code, trips, &latencies, in, &in->window_cycles, err);
     if (in->window_cycles > 0.0 && in->window_cycles < in->chain_cycles) {
         in->chain_cycles = in->window_cycles; /* the loop is left before a longer chain shows */
@@ -305,11 +305,9 @@ static void add_walks(struct carm_bounds_input *in, const struct carm_flow_op *i
     }
     const double walks = share * each * insn->executions / iterations;
     double *to = insn->stores ? in->walk_stores : in->walk_loads;
-    if (!insn->prefetches) {
-        to[CARM_WALKS_WIDE] += wide * walks;
-        to[CARM_WALKS_FAR] += (far - wide) * walks;
-        to[CARM_WALKS_NEAR] += (1.0 - far) * walks;
-    }
+    to[CARM_WALKS_WIDE] += wide * walks;
+    to[CARM_WALKS_FAR] += (far - wide) * walks;
+    to[CARM_WALKS_NEAR] += (1.0 - far) * walks;
 }
 
 static void note_access(struct carm_run_verdict *v, const struct carm_flow_op *insn,
@@ -391,7 +389,7 @@ static bool is_uniform(const struct carm_run_simulation *about, const double *li
     for (size_t k = 1; k < about->config.nlevels; k++) {
         const double room = (double)about->config.levels[k].size_bytes;
         before += lines[k - 1];
-        uniform = uniform && (room >= bytes || all - before >= most * all * (1.0 - room / bytes));
+        uniform = uniform && all - before >= most * all * (1.0 - room / bytes);
     }
     return uniform;
 }
@@ -432,19 +430,18 @@ static void find_written(const struct carm_run_simulation *about,
     }
 }
 
-/* seconds  of an iteration */
-static int add_memory(const struct carm_run *run, const struct carm_flow_code *code, double trips,
-                      double seconds, struct carm_graph *graph,
-                      const struct carm_run_levels *levels, const struct carm_run_figures *figures,
-                      struct carm_bounds_input *in, struct carm_run_verdict *v,
-                      struct carm_err *err)
+int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_code *code,
+                          double trips, double seconds, struct carm_graph *graph,
+                          const struct carm_run_levels *levels,
+                          const struct carm_run_figures *figures, struct carm_bounds_input *in,
+                          struct carm_run_verdict *v, struct carm_err *err)
 {
     static const double often = 0.5; /* lines of an execution; of neighbours they are an eighth */
     static const double fewest =
         16.0; /* lookups of a sampled TLB: its share is right within a quarter */
     static const double other = CARM_VERDICT_OVER; /* times, which are no longer about the same */
     const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
-    const double n = code->iterations > 0.0 ? code->iterations : 1.0;
+    const double n = code->iterations;
     double *extra = calloc(4 * (code->nops + 1), sizeof *extra);
     double *scattered = extra ? extra + code->nops + 1 : NULL;
     double *border = extra ? scattered + code->nops + 1 : NULL;
@@ -494,7 +491,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
             continue;
         }
         in->contended += places.contended * insn->executions / n;
-        if (insn->loads && !insn->prefetches && !(insn->flags & CARM_OPCODE_GATHER)) {
+        if (insn->loads && !(insn->flags & CARM_OPCODE_GATHER)) {
             in->split_loads[width_of(insn, insn->load_bytes)] +=
                 places.split * insn->executions / n;
         }
@@ -615,7 +612,7 @@ static int add_memory(const struct carm_run *run, const struct carm_flow_code *c
     if (any && (code->inner || code->ngaps)) {
         struct carm_graph_latencies latencies;
         struct carm_graph missing;
-        fill_latencies(&in->rates, &latencies);
+        carm_run_latencies(&in->rates, &latencies);
         latencies.beyond = extra;
         rc = carm_graph_open(&missing, code, &latencies, err);
         if (!rc) {
@@ -922,7 +919,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     add_rates(&in);
     const struct carm_run_figures *figures = carm_run_levels_row(levels, i);
     if (figures && !rc) {
-        rc = add_memory(run, &of, trips, seconds, &graph, levels, figures, &in, v, err);
+        rc = carm_run_memory_input(run, &of, trips, seconds, &graph, levels, figures, &in, v, err);
     }
     if (!rc) {
         if (of.ngaps) {

@@ -673,7 +673,6 @@ void carm_opcode_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand
         }
     }
     carm_account_of(in, operands, &account);
-    op->prefetches = (account.flags & CARM_ACCOUNT_PREFETCH) != 0;
     op->loads &= account.loads || account.masked.how || (op->flags & CARM_OPCODE_GATHER);
     op->stores &= account.stores || account.masked.how || (op->flags & CARM_OPCODE_GATHER);
     op->load_bytes = (uint16_t)account.load_bytes;

@@ -153,7 +153,7 @@ struct carm_flow_op {
     uint8_t nreads, nwrites;     /* registers of the operation; the address's registers are in
                                   * base and index */
     uint8_t reads[6], writes[4]; /* including the flags */
-    bool loads, stores, prefetches;
+    bool loads, stores;
     int8_t pushes;              /* registers that the x87 stack has more afterwards */
     uint8_t base, index, scale; /* of the memory operand; CARM_REG_NONE = none */
     uint8_t segment;            /* fs or gs: 1; else 0 */
