@@ -116,7 +116,8 @@ static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind
         ((uint64_t)by->program << PROGRAM_AT | (uint64_t)by->counter << COUNTER_AT |
          by->at << AT_AT | (l->sampled ? (unsigned)kind : 0U)) +
         1;
-    struct recent *recent = &l->recent[(by->counter * 31U + by->at) % RECENT];
+    struct recent *recent =
+        &l->recent[(by->counter * 31U + by->at * 2U + (kind == CARM_ADDRESS_STORE)) % RECENT];
     if (recent->key == key) {
         return recent->number;
     }
@@ -294,6 +295,16 @@ static void take_both(void *arg, uint32_t thread, uint64_t address, uint32_t byt
     take(l->changed, thread, address, bytes, kind, by);
 }
 
+static void pass(void *arg, uint64_t n, enum carm_address_kind kind,
+                 const struct carm_address_by *by)
+{
+    struct carm_run_levels *l = arg;
+    carm_sampled_pass(l->sampled, n, number_of(l, kind, by));
+    if (l->changed) {
+        pass(l->changed, n, kind, by);
+    }
+}
+
 /* The caches of this machine. returns their number */
 static size_t read_ways(struct carm_cache_ways *out, size_t room)
 {
@@ -411,7 +422,8 @@ int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *
         carm_run_levels_close(l);
         return rc;
     }
-    *sink = (struct carm_address_sink){.take = l->changed ? take_both : take, .arg = l};
+    *sink =
+        (struct carm_address_sink){.take = l->changed ? take_both : take, .passed = pass, .arg = l};
     l->about.by_length = share <= 0.0;
     if (share > 0.0 && share < 1.0) {
         rc = open_sampled(l, share, err);

@@ -644,6 +644,24 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
     return rc;
 }
 
+/* Bytes of string instructions: those of the code that no other instruction moves.
+ * counts  of all iterations */
+static void add_strings(const struct carm_flow_code *code, const struct carm_step_counts *counts,
+                        struct carm_bounds_input *in)
+{
+    double loads = (double)counts->load_bytes, stores = (double)counts->store_bytes;
+    bool any = false;
+    for (size_t i = 0; i < code->nops; i++) {
+        const struct carm_flow_op *insn = &code->ops[i];
+        const bool repeated = (insn->flags & CARM_OPCODE_REPEATED) != 0;
+        any = any || repeated;
+        loads -= repeated || !insn->loads ? 0.0 : insn->load_bytes * insn->executions;
+        stores -= repeated || !insn->stores ? 0.0 : insn->store_bytes * insn->executions;
+    }
+    in->string_loads = any ? fmax(0.0, loads / code->iterations) : 0.0;
+    in->string_stores = any ? fmax(0.0, stores / code->iterations) : 0.0;
+}
+
 /* Rates of gathers in L1 and of lines between cores, of the model. */
 static void add_rates(struct carm_bounds_input *in)
 {
@@ -917,6 +935,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;
     rc = rc ? rc : carm_run_code_window(&of, trips, &in, err);
     add_rates(&in);
+    add_strings(&of, &row->counts, &in);
     const struct carm_run_figures *figures = carm_run_levels_row(levels, i);
     if (figures && !rc) {
         rc = carm_run_memory_input(run, &of, trips, seconds, &graph, levels, figures, &in, v, err);

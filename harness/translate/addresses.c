@@ -27,6 +27,7 @@ enum {
     PROCESSES = 1 << 14,
     PROCESS_AT = 47,
     THREADS_MAX = 1 << 20, /* of a run, for memory is needed for each */
+    TURNS = 17,            /* of a sample, and outside of windows: more take turns */
     MOVED_PER_NS = 512,    /* most bytes that a CPU moves: more than one line in each cycle */
 };
 
@@ -48,6 +49,7 @@ struct carm_addresses {
     atomic_bool ended;
     bool wrong;            /* a record is impossible: the program has overwritten it */
     uint64_t begun, moved; /* ns; bytes of repeated instructions since then */
+    double cpus;
     struct pending pending[CARM_CHUNKS];
     uint32_t npending, nthreads;         /* threads with pending chunks */
     uint32_t latest[CARM_CHUNKS_OWNERS]; /* by a thread's number modulo CARM_CHUNKS_OWNERS: 1 +
@@ -61,6 +63,10 @@ struct carm_addresses {
         bool waits;
     } * repeats; /* [repeats_max] of each thread: before a repeated instruction */
     uint32_t repeats_max;
+    struct ahead {
+        uint32_t turn;                /* 1 + the turn of its windows; 0 = none */
+        uint16_t lines[CARM_CLASSES]; /* from one to the next that is recorded, by class */
+    } ahead[TURNS];
 };
 
 static const struct carm_record *records_of(const struct carm_addresses *a, uint32_t chunk)
@@ -96,9 +102,7 @@ static bool moved(struct carm_addresses *a, uint64_t bytes)
     enum { AT_ONCE = 1 << 30 };
     a->moved = bytes > UINT64_MAX - a->moved ? UINT64_MAX : a->moved + bytes;
     if (a->moved > AT_ONCE) {
-        const long cpus = sysconf(_SC_NPROCESSORS_CONF);
-        const double most =
-            (double)(now() - a->begun) * MOVED_PER_NS * (double)(cpus > 0 ? cpus : 1);
+        const double most = (double)(now() - a->begun) * MOVED_PER_NS * a->cpus;
         a->wrong |= (double)a->moved > most;
     }
     return !a->wrong;
@@ -110,25 +114,75 @@ static uint64_t to_line_end(uint64_t at, uint64_t most)
     return left < most ? left : most;
 }
 
-/* A string instruction that moves upwards: one access for each line. */
-static void repeat_lines(const struct carm_addresses *a, uint32_t thread, uint32_t what,
-                         uint64_t si, uint64_t di, uint64_t left, const struct carm_address_by *by)
+/* turn  of windows; the sample's number of turns = outside of windows
+ * returns lines from one to the next that is recorded, by class; CARM_CLASSES: none is */
+static const uint16_t *look_ahead(struct carm_addresses *a, uint32_t turn)
 {
+    const struct carm_record_sample *s = &a->sink->sample;
+    struct ahead *to = &a->ahead[turn % TURNS];
+    uint16_t lines = CARM_CLASSES;
+    for (size_t c = to->turn == turn + 1 ? 0 : (size_t)2 * CARM_CLASSES; c > 0; c--) {
+        const size_t class = (c - 1) % CARM_CLASSES;
+        const bool recorded = s->classes[class] || s->turn[class] == turn;
+        lines = recorded ? 0 : lines < CARM_CLASSES ? lines + 1 : CARM_CLASSES;
+        to->lines[class] = lines;
+    }
+    to->turn = turn + 1;
+    return to->lines;
+}
+
+/* What a string instruction loads by rsi, and loads or stores by rdi. */
+struct stream {
+    bool any;
+    enum carm_address_kind kind;
+    uint64_t at, passed; /* the next address; accesses to lines that are not recorded */
+};
+
+/* Accesses of each stream to the next bytes: an access ends where a line of a stream does. */
+static uint64_t accesses(const struct stream *s, uint64_t bytes)
+{
+    const bool together = s[0].any && s[1].any && s[0].at % LINE == s[1].at % LINE;
+    uint64_t n = 0;
+    bool ends = false;
+    for (size_t i = 0; i < 2; i++) {
+        n += s[i].any && !(i && together) ? (s[i].at % LINE + bytes) / LINE : 0;
+        ends = ends || (s[i].any && (s[i].at + bytes) % LINE == 0);
+    }
+    return n + !ends;
+}
+
+/* A string instruction that moves upwards: one access for each line. */
+static void repeat_lines(struct carm_addresses *a, uint32_t thread, struct stream s[2],
+                         uint64_t left, const struct carm_address_by *by)
+{
+    const struct carm_address_sink *sink = a->sink;
+    const uint32_t turn = by->window ? by->window / 2 % sink->sample.turns : sink->sample.turns;
+    const uint16_t *ahead = look_ahead(a, turn);
     while (left) {
-        uint64_t some = what & CARM_REPEAT_LOAD_SI ? to_line_end(si, left) : left;
-        some = what & (CARM_REPEAT_LOAD_DI | CARM_REPEAT_STORE_DI) ? to_line_end(di, some) : some;
-        if (what & CARM_REPEAT_LOAD_SI) {
-            a->sink->take(a->sink->arg, thread, si, (uint32_t)some, CARM_ADDRESS_LOAD, by);
+        uint64_t some = left,
+                 none = sink->passed ? left : 0; /* bytes of lines that are not recorded */
+        for (size_t i = 0; i < 2; i++) {
+            const uint64_t lines = s[i].any ? ahead[s[i].at / LINE % CARM_CLASSES] : UINT16_MAX;
+            const uint64_t to_recorded = lines ? lines * LINE - s[i].at % LINE : 0;
+            some = s[i].any ? to_line_end(s[i].at, some) : some;
+            none = s[i].any && to_recorded < none ? to_recorded : none;
         }
-        if (what & CARM_REPEAT_LOAD_DI) {
-            a->sink->take(a->sink->arg, thread, di, (uint32_t)some, CARM_ADDRESS_LOAD, by);
+        const uint64_t n = none ? accesses(s, none) : 1;
+        some = none ? none : some;
+        for (size_t i = 0; i < 2; i++) {
+            const bool passes = sink->passed && ahead[s[i].at / LINE % CARM_CLASSES];
+            s[i].passed += s[i].any && passes ? n : 0;
+            if (s[i].any && !passes) {
+                sink->take(sink->arg, thread, s[i].at, (uint32_t)some, s[i].kind, by);
+            }
+            s[i].at += some;
         }
-        if (what & CARM_REPEAT_STORE_DI) {
-            a->sink->take(a->sink->arg, thread, di, (uint32_t)some, CARM_ADDRESS_STORE, by);
-        }
-        si += some;
-        di += some;
         left -= some;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        if (s[i].passed) {
+            sink->passed(sink->arg, s[i].passed, s[i].kind, by);
+        }
     }
 }
 
@@ -145,7 +199,12 @@ static void repeat(struct carm_addresses *a, uint32_t thread, uint64_t process, 
         return;
     }
     if (a->sink->sample.wanted && !down) {
-        repeat_lines(a, thread, what, si | process, di | process, n * bytes, by);
+        struct stream s[2] = {
+            {(what & CARM_REPEAT_LOAD_SI) != 0, CARM_ADDRESS_LOAD, si | process, 0},
+            {(what & (CARM_REPEAT_LOAD_DI | CARM_REPEAT_STORE_DI)) != 0,
+             what & CARM_REPEAT_STORE_DI ? CARM_ADDRESS_STORE : CARM_ADDRESS_LOAD, di | process,
+             0}};
+        repeat_lines(a, thread, s, n * bytes, by);
         return;
     }
     const uint64_t step = down ? 0 - (uint64_t)bytes : bytes;
@@ -419,6 +478,7 @@ int carm_addresses_open(struct carm_addresses **out, const struct carm_address_s
     a->sink = sink;
     a->shared = MAP_FAILED;
     a->begun = now();
+    a->cpus = fmax(1.0, (double)sysconf(_SC_NPROCESSORS_CONF));
     a->fd = carm_memory_file("carm-addresses", CARM_RECORDS_BYTES);
     if (a->fd >= 0) {
         a->shared = mmap(NULL, CARM_RECORDS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);

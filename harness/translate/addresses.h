@@ -30,12 +30,15 @@ struct carm_address_by {
     uint32_t at;               /* bytes from the block's begin */
     bool varies;               /* its number of accesses differs from execution to execution */
     bool repeated;   /* a string instruction; with sampling, neighbouring elements of one line
-                      * are one access, and no line is left out */
+                      * are one access, and all are taken or passed */
     uint32_t window; /* with sampling: as of struct carm_chunk */
 };
 struct carm_address_sink {
     void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
                  enum carm_address_kind kind, const struct carm_address_by *by);
+    /* n accesses of a string instruction to lines that are not recorded then. NULL: take gets these, too */
+    void (*passed)(void *arg, uint64_t n, enum carm_address_kind kind,
+                   const struct carm_address_by *by);
     void *arg;
     struct carm_record_sample sample; /* the accesses that are recorded; zeros: all */
 };

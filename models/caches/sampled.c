@@ -386,6 +386,15 @@ bool carm_sampled_hits(struct carm_sampled *s, uint32_t core, uint64_t address, 
             carm_hierarchy_hits(s->others, core, address, bytes));
 }
 
+void carm_sampled_pass(struct carm_sampled *s, uint64_t n, uint32_t who)
+{
+    if (!room_for(&s->of, &s->nof, who, sizeof *s->of)) {
+        s->failed = true;
+        return;
+    }
+    s->of[who].all += n;
+}
+
 void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
                          uint32_t bytes, enum carm_access_kind kind, uint32_t window, bool repeated,
                          uint32_t who)
@@ -397,14 +406,13 @@ void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core,
     const bool in_first = window && kind <= CARM_ACCESS_PREFETCH;
     struct first *f = in_first ? first_of(s, thread, window) : NULL;
     const uint32_t group = f ? f->group : 0;
-    if ((in_first && !f) ||
-        ((in_first || repeated) && !room_for(&s->of, &s->nof, who, sizeof *s->of)) ||
+    if ((in_first && !f) || (in_first && !room_for(&s->of, &s->nof, who, sizeof *s->of)) ||
         (in_first && !room_for(&s->seen[group], &s->nseen[group], who, sizeof *s->seen[group]))) {
         s->failed = true;
         return;
     }
     if (repeated && kind <= CARM_ACCESS_PREFETCH) {
-        s->of[who].all++;
+        carm_sampled_pass(s, 1, who);
     }
     if (f && is_turn(s, address / LINE, f->turn)) {
         f->accesses++;

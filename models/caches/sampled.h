@@ -94,6 +94,10 @@ bool carm_sampled_hits(struct carm_sampled *s, uint32_t core, uint64_t address, 
 void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core, uint64_t address,
                          uint32_t bytes, enum carm_access_kind kind, uint32_t window, bool repeated,
                          uint32_t who);
+
+/* n accesses of a string instruction that change no count but their own number: of lines that carm_sampled_has says
+ * are not sampled */
+void carm_sampled_pass(struct carm_sampled *s, uint64_t n, uint32_t who);
 /* The program has ended: dirty lines are written back.
  * accesses  all of the program's
  * returns 0 or -CARM_ENOMEM, as carm_hierarchy_read */

@@ -425,6 +425,32 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
     }
 }
 
+/* String instructions move as many bytes in a cycle as the widest loads and stores, or other numbers: an estimate. */
+static void bound_strings(const struct carm_bounds_input *in, struct carm_bounds *out)
+{
+    double loads = 0.0, stores = 0.0;
+    bool own = false, loads_own = false, stores_own = false;
+    for (size_t w = 1; w < CARM_BOUNDS_WIDTHS; w++) {
+        const double l = width_bytes[w] * accesses(in, w, "1:0", CARM_CORE_LOAD, &own);
+        loads_own = l > loads ? own : loads_own;
+        loads = fmax(loads, l);
+        const double s = width_bytes[w] * accesses(in, w, "0:1", CARM_CORE_STORE, &own);
+        stores_own = s > stores ? own : stores_own;
+        stores = fmax(stores, s);
+    }
+    if (loads > 0.0 && stores > 0.0) {
+        const double cycles = fmax(in->string_loads / loads, in->string_stores / stores);
+        struct carm_lower_bound *b = carm_bounds_add(
+            out, CARM_LIMIT_L1, cycles / in->clock_hz, true,
+            "%.4g bytes of string instructions, %.3g cycles at the rate of the widest loads and "
+            "stores: %s",
+            in->string_loads + in->string_stores, cycles, origin_of(loads_own && stores_own));
+        if (b) {
+            b->strings = true;
+        }
+    }
+}
+
 /* ---- levels ---- */
 
 /* Bytes between a level and the level before it for each byte of the core, and the written share of these bytes, of a
@@ -812,6 +838,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     bound_pipes(in, out);
     bound_issue(in, out);
     bound_ports(in, out);
+    bound_strings(in, out);
     const bool forwards = in->forward_cycles > 0.5 * in->chain_cycles;
     struct carm_lower_bound *chain = carm_bounds_add(
         out, forwards ? CARM_LIMIT_FORWARDING : CARM_LIMIT_CHAIN, in->chain_cycles / clock, false,

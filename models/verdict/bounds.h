@@ -69,6 +69,7 @@ struct carm_lower_bound {
     bool locked;         /* by locked instructions */
     bool indirect;       /* most of its mispredictions are of indirect jumps */
     bool offset;         /* by loads at the place of a store in another page */
+    bool strings;        /* string instructions that stay in L1 */
     bool unrolls;        /* an unrolled loop has hardly any of it: its counter and its jump */
     const char *
         form; /* of the origin, without its numbers: the same for one kind of bound on every machine */
@@ -163,6 +164,7 @@ struct carm_bounds_input {
     double walk_loads[CARM_BOUNDS_WALKS], walk_stores[CARM_BOUNDS_WALKS]; /* with 4 KiB pages */
     double pages;                       /* of 4 KiB, that the loop goes over; 0 = not known */
     double gathered, gather_seconds;    /* elements of gathers, and seconds of one in L1 */
+    double string_loads, string_stores; /* bytes of repeated string instructions */
     double contended, transfer_seconds; /* accesses to lines that other threads write, and seconds
                                          * from core to core */
     double resolve_cycles;  /* from the fetch of a mispredicted branch's condition to its outcome */

@@ -294,8 +294,13 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
         first->refuted || over) {
         v->loop.low = 1.0; /* the removable part is not known */
     }
-    if (code->repeats) { /* the rate of string instructions from L1 was not measured */
-        v->loop = (struct carm_verdict_gain){1.0, INFINITY};
+    double strings = 0.0; /* in L1; 0 = their rate is not known */
+    for (size_t i = 0; i < v->bounds.n; i++) {
+        strings = v->bounds.of[i].strings ? v->bounds.of[i].seconds : strings;
+    }
+    if (code->repeats) {
+        v->loop = (struct carm_verdict_gain){1.0, strings > 0.0 ? fmax(1.0, seconds / strings)
+                                                                : INFINITY};
     }
     if (v->nadvice == 1 && v->advice[0].code == CARM_ADVICE_NOTHING) {
         v->loop.low = v->loop.high = 1.0;

@@ -269,6 +269,25 @@ static int stop_child(void)
     return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? 0 : 7;
 }
 
+/* Copies, fills and compares up to n bytes at offsets that are equal in their lines and that are not. */
+static void move_strings(size_t n)
+{
+    static char from[1 << 13], to[1 << 13];
+    for (size_t i = 0; i < 400; i++) {
+        char *di = to + i % 5 * 64 + i * 7 % 64;
+        const char *si = from + (i % 2 ? (uintptr_t)di % 64 : i * 13 % 64);
+        size_t left = i * 61 % n;
+        void *filled = di;
+        __asm__ volatile("rep movsb" : "+S"(si), "+D"(di), "+c"(left)::"memory");
+        left = i * 67 % n / 8;
+        __asm__ volatile("rep stosq" : "+D"(filled), "+c"(left) : "a"(0L) : "memory");
+        si = from;
+        di = to;
+        left = i % 100;
+        __asm__ volatile("repe cmpsb" : "+S"(si), "+D"(di), "+c"(left)::"memory", "cc");
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -319,6 +338,8 @@ int main(int argc, char **argv)
         faults();
     } else if (strcmp(task, "loop-faults") == 0) {
         loop_faults();
+    } else if (strcmp(task, "strings") == 0) {
+        move_strings((size_t)n);
     } else if (strcmp(task, "stop") == 0) {
         return stop_child();
     } else if (strcmp(task, "affinity") == 0) {

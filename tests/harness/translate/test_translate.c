@@ -1069,6 +1069,69 @@ TEST(sampled)
     }
 }
 
+/* Accesses of string instructions: those taken, and the number of the others, by kind. */
+struct strings {
+    const struct carm_record_sample *sample;
+    uint64_t sum, taken, in_windows, passed[2];
+};
+
+static void pass_access(void *arg, uint64_t n, enum carm_address_kind kind,
+                        const struct carm_address_by *by)
+{
+    struct strings *s = arg;
+    assert_true(by->repeated && n > 0);
+    s->passed[kind == CARM_ADDRESS_STORE] += n;
+}
+
+static void take_string(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                        enum carm_address_kind kind, const struct carm_address_by *by)
+{
+    struct strings *s = arg;
+    const size_t class = address >> CARM_CLASS_AT & (CARM_CLASSES - 1);
+    const bool in_turn = by->window && s->sample->turn[class] == by->window / 2 % s->sample->turns;
+    if (by->repeated && !in_turn && !s->sample->classes[class]) {
+        pass_access(s, 1, kind, by);
+    } else if (by->repeated) {
+        const uint64_t x = (address << 12 | bytes << 3 | kind) + s->sum;
+        s->sum = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+        s->taken++;
+        s->in_windows += by->window > 0;
+    }
+}
+
+/* Lines of string instructions that are not recorded, which are passed many at a time: a receiver that takes all sees
+ * the same lines in the same order, and as many others. */
+TEST(passed_strings)
+{
+    static char *const argv[] = {traced, (char *)"strings", (char *)"5000", NULL};
+    needs_tracing();
+    NEEDS_FIXED_ADDRESSES();
+    skip_if(!__builtin_cpu_supports("bmi2"), "no BMI2 here");
+    for (unsigned every = 1; every <= 1000; every *= 10) {
+        struct strings got[2] = {{.sum = 1}, {.sum = 1}};
+        for (size_t passes = 0; passes < 2; passes++) {
+            struct carm_address_sink sink = {
+                .take = take_string, .passed = passes ? pass_access : NULL, .arg = &got[passes]};
+            sample_all(&sink);
+            sink.sample.half = sink.sample.between = 200;
+            sink.sample.turns = 4;
+            for (size_t c = 0; c < CARM_CLASSES; c++) {
+                sink.sample.turn[c] = (uint8_t)(c % 11);
+                sink.sample.classes[c] = c % every == 0;
+            }
+            got[passes].sample = &sink.sample;
+            const struct surroundings before = same_each_time();
+            const struct carm_translation run = translate_to(argv, NULL, &sink);
+            restore(&before);
+            assert_string_equal(run.incomplete, "");
+        }
+        assert_true(got[0].in_windows > 100 && got[0].taken > got[0].in_windows + 100);
+        assert_true(every == 1 || got[0].passed[0] > 100);
+        got[1].sample = got[0].sample;
+        assert_memory_equal(&got[0], &got[1], sizeof got[0]);
+    }
+}
+
 /* ---- an independent simulation ---- */
 
 static void simulate(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,

@@ -75,7 +75,7 @@ static const char *told(const struct carm_bounds *b)
             {l->estimate, " estimate"}, {l->at_most, " at-most"},   {l->small_pages, " small"},
             {l->aliased, " aliased"},   {l->apart, " apart"},       {l->saturated, " saturated"},
             {l->locked, " locked"},     {l->indirect, " indirect"}, {l->offset, " offset"},
-            {l->unrolls, " unrolls"},   {l->refuted, " refuted"}};
+            {l->unrolls, " unrolls"},   {l->strings, " strings"},   {l->refuted, " refuted"}};
         size_t used = strlen(text);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %.5g",
                                  carm_limit_name(l->limit), 1e9 * l->seconds);
@@ -297,6 +297,18 @@ TEST(ports)
          "loads 2: 4 loads, 0 of them across two lines, 2 cycles of the load ports: " MEASURED},
         {{.rates = {&model, &theory, 0, 0}, .clock_hz = 1e9, .loads = {1, 0, 0, 4, 0}},
          "loads 2.5: 5 loads, 0 of them across two lines, 2.5 cycles of the load ports: " PUBLISHED},
+        /* 64 bytes of loads and 32 of stores in a cycle */
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .string_loads = 640},
+         "l1 10 estimate strings: 640 bytes of string instructions, 10 cycles at the rate of the widest loads and stores: " PUBLISHED},
+        {{.rates = {&model, &theory, 0, 0},
+          .clock_hz = 2e9,
+          .string_loads = 64,
+          .string_stores = 640},
+         "l1 10 estimate strings: 704 bytes of string instructions, 20 cycles at the rate of the widest loads and stores: " PUBLISHED},
+        /* the model alone: 64 and 8 bytes */
+        {{.rates = {&model, NULL, 0, 0}, .clock_hz = 1e9, .string_loads = 640, .string_stores = 64},
+         "l1 10 estimate strings: 704 bytes of string instructions, 10 cycles at the rate of the widest loads and stores: " MEASURED},
+        {{.rates = {NULL, NULL, 0, 0}, .clock_hz = 1e9, .string_loads = 640}, ""},
         /* an avx2 load across two lines takes 2 cycles in place of 1/2, another twice as long; a store 5 in place of 4, or as long,
          * and that of a general register finds a port beside them */
         {{.rates = {&model, &theory, 0, 0},

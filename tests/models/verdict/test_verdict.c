@@ -48,6 +48,11 @@ TEST(refuted)
     carm_bounds_add(&b, CARM_LIMIT_ISSUE, 0.01, false, "x");
     carm_verdict_find(&b, 10.0, 1.0, &repeats, &v);
     assert_true(v.limit == CARM_LIMIT_L2 && isinf(v.loop.high));
+    carm_bounds_add(&b, CARM_LIMIT_L1, 4.0, true, "x")->strings = true;
+    carm_verdict_find(&b, 10.0, 1.0, &repeats, &v);
+    assert_int_equal(v.limit, CARM_LIMIT_L2);
+    assert_near(v.loop.high, 10.0 / 4.0, 1e-9);
+    assert_near(v.loop.low, 1.0, 0.0);
 }
 
 /* Of 10 s, no bound explains 7.5: a core and its memory may work one after the other. */
