@@ -442,14 +442,11 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
     static const double other = CARM_VERDICT_OVER; /* times, which are no longer about the same */
     const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
     const double n = code->iterations;
-    double *extra = calloc(4 * (code->nops + 1), sizeof *extra);
-    double *scattered = extra ? extra + code->nops + 1 : NULL;
-    double *border = extra ? scattered + code->nops + 1 : NULL;
-    double *held =
-        extra ? border + code->nops + 1 : NULL; /* lines of the last cache, of an execution */
+    const size_t room = code->nops + 1;
+    double *extra = calloc(4 * room, sizeof *extra);
     const bool sampled = carm_run_levels_about(levels)->sampled;
-    size_t *sweeps = calloc(code->nops + 1, sizeof *sweeps), nsweeps = 0;
-    struct lines *sets = calloc(code->nops + 1, sizeof *sets);
+    size_t *sweeps = calloc(room, sizeof *sweeps), nsweeps = 0;
+    struct lines *sets = calloc(room, sizeof *sets);
     double swept = 0.0;
     uint8_t swept_over[CARM_RUN_PAGES_KEPT] = {0}; /* a sketch of all pages */
     double apart = 0.0, restored = 0.0; /* loads of lines of one set, and stores to these lines */
@@ -464,6 +461,8 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
         free(sweeps);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the verdict");
     }
+    double *const scattered = extra + room, *const border = scattered + room;
+    double *const held = border + room; /* lines of the last cache, of an execution */
     in->victims = last == 2 && carm_run_levels_about(levels)->config.last == CARM_LAST_EXCLUSIVE;
     for (size_t k = 0; k <= last && k < CARM_FROM_PLACES; k++) {
         in->bytes[k == last ? CARM_FROM_DRAM : k] = figures->levels[k].bytes / n;

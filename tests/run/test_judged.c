@@ -431,6 +431,29 @@ static const struct loop {
     struct at at[ACCESSES];
     const char *says;
 } loops[] = {
+
+    {LOOP("movs, prefetchers", MOVS, CACHES(3, .streams = true), BYTES(192000, 128000, 64000),
+          NO_OPTIONS),
+     {A(400, 200, 100, SEEN)},
+     "bytes 169.6,118.4,60.8; written 0.5,0.5,0.5; at 0,1,3,0,1,0.7"},
+    {LOOP("stos, prefetchers", STOS, CACHES(3, .streams = true), BYTES(192000, 128000, 64000),
+          NO_OPTIONS),
+     {A(400, 200, 100, SEEN)},
+     "bytes 147.2,108.8,57.6; at 0,1,4,0,1,0.7"},
+    {LOOP("updates, prefetchers", UPDATES, CACHES(3, .next_line = true),
+          BYTES(192000, 128000, 64000), NO_OPTIONS),
+     {A(60, 2, 1, SEEN), A(3, 2, 1, SEEN), A(3, 2, 1, SEEN), A(3, 2, 1, SEEN), A(0, 0, 0, SEEN)},
+     "bytes 192,128,64; written 0.4615,0.4615,0.4615; window_missing_cycles 2; at "
+     "0,0,1,4,1,0.063; at 2,1,3,0,1,0.006; at 6,0,3,0,1,0.006; at 10,1,3,0,1,0.006; at "
+     "14,1,3,0,1,0"},
+    {LOOP("one cache", INDIRECT, CACHES(1), BYTES(64000, 0, 0), NO_OPTIONS),
+     {A(60, 0, 0, SEEN), A(600, 0, 0, .apart = 1, SEEN)},
+     "bytes 0,0,64; written 0,0,0.36; scattered 0,0,0.6; waited 0.6; window_missing_cycles "
+     "5.469; victims, scattered, leaps, stride 0,1,0,0; at 2,0,3,0,1,0.6; at 0,0,1,4,1,0.06"},
+    {LOOP("more lines than loads", CHASE, CACHES(3), NO_BYTES, NO_OPTIONS),
+     {A(10, 1000, 10, .apart = 1, SEEN, .pages = 253)},
+     "chained 0.01,1,0.01; missing_cycles 15.02; border_cycles 24; window_missing_cycles "
+     "15.02; victims, scattered, leaps, stride 0,1,0,0; at 0,0,3,0,1,1.02"},
     {LOOP("aliased", ALIASED, CACHES(3), NO_BYTES, NO_OPTIONS),
      {A(600, 0, 0, SEEN), A(601, 0, 0, SEEN), A(602, 0, 0, SEEN), A(604, 0, 0, SEEN),
       A(608, 0, 0, SEEN), A(616, 0, 0, SEEN), A(400, 0, 0, SEEN)},
