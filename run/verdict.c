@@ -208,14 +208,15 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
         in->renamed += is_renamed(insn) ? times : 0.0;
         in->zeroed += insn->flags & CARM_OPCODE_ZERO ? times : 0.0;
         in->locked += insn->flags & CARM_OPCODE_LOCKED ? times : 0.0;
-        if (insn->loads && !(insn->flags & CARM_OPCODE_GATHER)) {
+        const bool each = (insn->flags & CARM_OPCODE_GATHER) != 0;
+        if (insn->loads && !each) {
             in->loads[width_of(insn, insn->load_bytes)] += times;
         }
-        if (insn->stores && !(insn->flags & CARM_OPCODE_GATHER)) {
-            in->stores[width_of(insn, insn->store_bytes)] += times;
+        if (insn->stores) { /* a scatter stores element by element */
+            in->stores[each ? 1 : width_of(insn, insn->store_bytes)] +=
+                times * (each ? elements_of(insn) : 1.0);
         }
-        in->gathered +=
-            insn->loads && insn->flags & CARM_OPCODE_GATHER ? times * elements_of(insn) : 0.0;
+        in->gathered += insn->loads && each ? times * elements_of(insn) : 0.0;
     }
     const double line = in->rates.theory ? in->rates.theory->code_line : 0.0;
     for (size_t i = 0; i < code->npieces; i++) {

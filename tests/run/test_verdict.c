@@ -316,6 +316,19 @@ TEST(patterns)
     assert_int_equal(j.graph.accesses[2].pattern, CARM_PATTERN_REGULAR);
 }
 
+/* vpscatterdd [rax + zmm0 * 4]{k1}, zmm1; vscatterdpd [rax + xmm0 * 8]{k1}, ymm1; sub ecx, 1; jnz: 16 and 4 stores */
+TEST(scatters)
+{
+    static const uint8_t code[] = {0x62, 0xf2, 0x7d, 0x49, 0xa0, 0x0c, 0x80, 0x62, 0xf2, 0xfd,
+                                   0x29, 0xa2, 0x0c, 0xc0, 0x83, 0xe9, 0x01, 0x75, 0xed};
+    JUDGE(code, 24.0);
+    for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
+        assert_near(j.in.stores[w], w == 1 ? 20.0 : 0.0, 1e-9);
+        assert_near(j.in.loads[w], 0.0, 0.0);
+    }
+    assert_near(j.in.gathered, 0.0, 0.0);
+}
+
 TEST(units)
 {
     /* vfmadd231pd ymm0 .. ymm3, ymm8, ymm9; sub rcx, 1; jne: four chains are too few, eight would do */
