@@ -657,9 +657,11 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         if (changed.parts && verdicts && first_rank) {
             carm_run_change_show(&changed, &profile, verdicts);
         } else if (opt_set && first_rank) {
-            carm_say_error(
-                0,
-                "--set: no loop has a share of the time, so nothing is known of another machine");
+            const char *uncounted = strstr(run->counted, "unavailable: ");
+            carm_say_error(0, "--set: nothing is known of another machine: %s",
+                           missing[0]  ? missing
+                           : uncounted ? strchr(uncounted, ' ') + 1
+                                       : "no loop has a share of the time");
         }
         if (opt_what_if) {
             carm_run_whatif_show(&whatif, &profile);

@@ -185,13 +185,16 @@ assert run["whole"]["dram_bytes"] > 1.8 * cold, run["whole"]
 assert len(there["parts"]) == len(run["parts"]), there
 END
 ok 'caches of other sizes are simulated beside those of the model'
-grep -q '^carm: with L3 16 MiB (256 KiB today) and DRAM bandwidth 2x the program would be ' err &&
+grep -q '^carm: with L3 16 MiB (256 KiB today) and DRAM bandwidth 2x the program \(would\|may\) be ' err &&
     grep -q '^carm: bytes with these caches: L2 .* today), L3 .*, DRAM ' err
 ok 'what they would bring is said'
 # a sample of both: their sets are chosen alike
 timeout 600 "$carm" run --loops --no-measure --set L1=4x,L2=0.5x -m "$sample" -- ./walk 2 >out 2>err </dev/null &&
     grep -q '^carm: bytes with these caches: L2 ' err
 ok 'a sample of the accesses serves both'
+timeout -s INT 2 "$carm" run --no-measure --set L2=2x -m "$sample" -- ./walk 100000000 >out 2>err </dev/null
+grep -q '^carm: --set: nothing is known of another machine: the timed run was ended by a signal' err
+ok '--set of a run that was interrupted says so'
 
 # ---- threads --------------------------------------------------------------------------------------
 
