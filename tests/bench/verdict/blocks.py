@@ -5,9 +5,10 @@ alone with data in L1 (blocks.c).
 usage: blocks.py collect PROGRAM FILE JSON...  adds the hot loops of straight code to FILE, settled; JSON: of carm run
        blocks.py time PROGRAM FILE             measures each loop of FILE; needs a quiet machine for some seconds
        blocks.py score PROGRAM FILE MODEL [CSV] prints the errors of both, each half of the loops for itself
-A loop is one that has at least 0.5% of its program's time and whose code no loop before has. The second half, by a hash
+A loop is one that has at least 0.1% of its program's time and whose code no loop before has. The second half, by a hash
 of the code, is held back: rules for the bounds are found with the first half alone."""
 import argparse
+import concurrent.futures
 import csv
 import glob
 import hashlib
@@ -24,15 +25,17 @@ FOLDERS = ("/usr/bin/", "/usr/lib/x86_64-linux-gnu/", "/usr/lib/", "/usr/lib/x86
 COLUMNS = ("program", "loop", "offset", "code", "instructions", "half", "measured", "carm", "limit", "llvm_mca")
 
 
-def lines(*args, text=None):
+def lines(*args, text=None, cpu=None):
+    """What a program prints; nothing if it fails. cpu: seconds of processor time that it may take"""
+    args = ("prlimit", f"--cpu={cpu}", *args) if cpu else args
     done = subprocess.run(args, capture_output=True, text=True, input=text, check=False)
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
-def path_of(module, known={}):
+def path_of(module, folders=(), known={}):
     """The file of a module's name; None = none."""
     if module not in known:
-        found = [f for folder in FOLDERS for f in glob.glob(folder + glob.escape(module), recursive=True)]
+        found = [f for folder in (*folders, *FOLDERS) for f in glob.glob(folder + glob.escape(module), recursive=True)]
         known[module] = os.path.realpath(found[0]) if found else None
     return known[module]
 
@@ -48,22 +51,28 @@ def read(path):
         return [json.loads(line) for line in file]
 
 
+def settle(opt, l):
+    """Most loops are settled at once, or never: those that need long are left out."""
+    text = lines(opt.program, "settle", str(l["offset"]), l["code"], cpu=opt.patience)
+    return {**l, "settled": text[0] if text else None}
+
+
 def collect(opt):
-    seen = {l["code"] for l in read(opt.file)}
+    seen, new = {l["code"] for l in read(opt.file)}, []
     for name in opt.rest:
         with open(name, encoding="utf-8") as file:
             parts = json.load(file)["parts"]
         for p in parts:
-            path = p.get("kind") == "loop" and p.get("time_share", 0) >= LEAST and path_of(p["module"])
+            path = p.get("kind") == "loop" and p.get("time_share", 0) >= LEAST and path_of(p["module"], opt.folder)
             code = path and (lines(opt.program, "find", path, str(p["offset"])) or [""])[0]
-            if not code or code in seen:
-                continue
-            seen.add(code)
-            settled = lines(opt.program, "settle", str(p["offset"] % 4096), code)
-            with open(opt.file, "a", encoding="utf-8") as file:
-                file.write(json.dumps({
-                    "program": os.path.basename(name)[:-5], "loop": p["name"], "offset": p["offset"] % 4096,
-                    "code": code, "share": p["time_share"], "settled": settled[0] if settled else None}) + "\n")
+            if code and code not in seen:
+                seen.add(code)
+                new.append({"program": os.path.basename(name)[:-5], "loop": p["name"], "offset": p["offset"] % 4096,
+                            "code": code, "share": p["time_share"]})
+    with open(opt.file, "a", encoding="utf-8") as file, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for l in pool.map(lambda l: settle(opt, l), new):
+            file.write(json.dumps(l) + "\n")
+            file.flush()
 
 
 def settled(opt):
@@ -134,6 +143,8 @@ def main():
     options.add_argument("program")
     options.add_argument("file")
     options.add_argument("rest", nargs="*")
+    options.add_argument("--folder", action="append", default=[], help="collect: of programs that are not installed, with a / behind")
+    options.add_argument("--patience", type=int, default=3, help="collect: seconds of processor time for a loop")
     options.add_argument("--mcpu", default="znver4")
     options.add_argument("--mca", default="llvm-mca-19")
     options.add_argument("--mc", default="llvm-mc-19")
