@@ -23,7 +23,7 @@ struct carm_graph_latencies {
     double indexed;           /* more for a general register's, by an address with an index */
     double forward, forward_vector,
         forward_straddling; /* from stored data to the result of a load of these data */
-    double forward_stack;   /* likewise at an address of rsp or rbp and a constant */
+    double forward_part;    /* likewise of a load that also computes or extends its number */
     /* [nops] cycles added to a load of the instruction for its misses; NULL = none */
     const double *beyond;
 };

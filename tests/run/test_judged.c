@@ -240,14 +240,14 @@ TEST(latencies)
         .ports = {{"mul", "ab", 4.0}, {"adc", "ab", 0.75}, {"add", "ab", 0.0}},
         .nports = 3};
     static const struct {
-        double load, scalar, indexed, forward, forward_scalar, straddling; /* published */
+        double load, scalar, indexed, forward, part, forward_scalar, straddling; /* published */
         double said
-            [7]; /* load, indexed, load_vector, forward_stack, forward, forward_vector, straddling */
-    } of[] = {{0, 0, 0, 0, 0, 0, {1, 0, 1, 0, 0, 0, 0}},
-              {4, 7, 5, 5, 9, 14, {4, 1, 7, 5, 5, 9, 14}},
-              {5, 4, 4, 2, 0, 0, {5, 0, 5, 0, 0, 0, 0}},
-              {4, 0, 4, 2.03, 1, 1, {4, 0, 4, 2.03, 2.03, 2.03, 2.03}},
-              {0.5, 1.01, 9, 8, 1, 12, {1, 8, 1.01, 8, 8, 8, 12}}};
+            [7]; /* load, indexed, load_vector, forward_part, forward, forward_vector, straddling */
+    } of[] = {{0, 0, 0, 0, 0, 0, 0, {1, 0, 1, 0, 0, 0, 0}},
+              {4, 7, 5, 5, 4, 9, 14, {4, 1, 7, 5, 5, 9, 14}},
+              {5, 4, 4, 2, 6.5, 0, 0, {5, 0, 5, 6, 0, 0, 0}},
+              {4, 0, 4, 2.03, 6.9, 1, 1, {4, 0, 4, 6, 2.03, 2.03, 2.03}},
+              {0.5, 1.01, 9, 8, 8, 1, 12, {1, 8, 1.01, 8, 8, 8, 12}}};
     struct carm_graph_latencies l;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         const struct carm_theory_core more[] = {
@@ -255,13 +255,14 @@ TEST(latencies)
             {"load", "", "", of[i].load, 1},
             {"forward", "scalar", "dp", of[i].forward_scalar, 1},
             {"forward", "", "int64", of[i].forward, 1},
+            {"forward-contained", "", "int64", of[i].part, 1},
             {"forward-straddling", "", "int64", of[i].straddling, 1}};
         memcpy(theory.core + 5, more, sizeof more);
-        theory.ncore = 10;
+        theory.ncore = 11;
         theory.ports[3] = (struct carm_theory_ports){"load-indexed", "ab", of[i].indexed};
         theory.nports = of[i].indexed > 0.0 ? 4 : 3;
         carm_run_latencies(&(struct carm_rates){.theory = &theory}, &l);
-        const double said_of[] = {l.load,    l.indexed,        l.load_vector,       l.forward_stack,
+        const double said_of[] = {l.load,    l.indexed,        l.load_vector,       l.forward_part,
                                   l.forward, l.forward_vector, l.forward_straddling};
         for (size_t k = 0; k < 7; k++) {
             fail_if(fabs(said_of[k] - of[i].said[k]) > 1e-12, "row %zu, figure %zu is %g", i, k,
@@ -795,6 +796,77 @@ TEST(loops_inside)
             cycles += b->limit == CARM_LIMIT_BRANCHES ? 1e9 * b->seconds : 0.0;
         }
         assert_near(cycles, of[i].cycles, 1e-9);
+        free(v);
+    }
+}
+
+/* A chain of 30 cycles beside a call, at 1 GHz: it goes on in the function, 5 ns of each of its calls, and in the function
+ * that this one calls. */
+TEST(called)
+{
+    static const struct carm_microarchitecture theory = {.core = {{"int-mul", "", "", 30, 1}},
+                                                         .ncore = 1};
+    static struct carm_roofs roofs = {.threads = 1, .clock_hz = 1e9};
+    static const struct carm_model clocked = {.roofs = &roofs, .nroofs = 1};
+    static const struct {
+        enum carm_profile_kind kind;
+        uint32_t module;
+        uint64_t target;
+        bool jumps;
+        double executions, ns,
+            inside_ns; /* of the function's begin, and of its row and of the other's */
+        double cycles;
+    } of[] = {{CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 5000, 0, 25},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, 2 * TIMES, 10000, 0, 25},
+              {CARM_PROFILE_BODY, 7, 0x5000, false, TIMES, 5000, 4000, 21},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 40000, 0, 0},
+              {CARM_PROFILE_LOOP, 7, 0x5000, false, TIMES, 5000, 4000, 30},
+              {CARM_PROFILE_FUNCTION, 8, 0x5000, false, TIMES, 5000, 4000, 30},
+              {CARM_PROFILE_FUNCTION, 7, 0x5001, false, TIMES, 5000, 4000, 30},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, true, TIMES, 5000, 4000, 30},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, 0, 5000, 4000, 30}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        /* imul rbx, rbx; call; sub ecx, 1; jnz */
+        struct carm_flow_code codes[3] = {
+            *decode("48 0f af db e8 00 00 00 00 83 e9 01 75 f2", 9, 0)};
+        struct carm_code_piece begins[2] = {
+            {.at = 0x5000, .end = 0x5001, .executions = of[i].executions, .target = 0x6000},
+            {.at = 0x6000, .end = 0x6001, .executions = TIMES}};
+        struct carm_profile_row rows[3] = {
+            {.kind = CARM_PROFILE_LOOP,
+             .code = 1,
+             .samples = 100,
+             .samples_inside = 100,
+             .share = 1.0,
+             .seconds = 30e-6,
+             .threads = 1},
+            {.kind = of[i].kind, .code = 2, .seconds = 1e-9 * of[i].ns, .threads = 1},
+            {.kind = CARM_PROFILE_FUNCTION,
+             .code = 3,
+             .seconds = 1e-9 * of[i].inside_ns,
+             .threads = 1}};
+        const struct carm_profile profile = {.rows = rows,
+                                             .nrows = 3,
+                                             .codes = codes,
+                                             .ncodes = 3,
+                                             .has_counts = true,
+                                             .has_time = true};
+        const struct carm_run run = {.budget = 0};
+        struct carm_run_verdict *v;
+        double cycles = 0.0;
+        codes[0].pieces[0].jumps = of[i].jumps;
+        codes[0].pieces[0].target = of[i].target;
+        for (size_t k = 0; k < 2; k++) {
+            codes[k + 1] = (struct carm_flow_code){
+                .module = k ? 7 : of[i].module, .pieces = begins + k, .npieces = 1};
+        }
+        assert_ok(carm_run_verdicts(&v, &run, &profile, NULL, &clocked, &theory, &err));
+        for (size_t k = 0; k < v->verdict.bounds.n; k++) {
+            const struct carm_lower_bound *b = &v->verdict.bounds.of[k];
+            const bool carried = strstr(b->origin, "from one iteration to the next") != NULL;
+            cycles = carried ? 1e9 * b->seconds : cycles;
+        }
+        fail_if(fabs(cycles - of[i].cycles) > 1e-6, "case %zu: %g cycles", i, cycles);
         free(v);
     }
 }

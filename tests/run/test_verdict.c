@@ -30,10 +30,11 @@ static const struct carm_microarchitecture zen = {
              {"store", "", "", 0, 0.5},
              {"forward", "scalar", "", 10, 0},
              {"forward", "", "", 1, 0},
+             {"forward-contained", "", "", 6.5, 0},
              {"forward-straddling", "", "", 19, 0},
              {"branch-taken", "", "", 0, 1},
              {"branch-mispredicted", "", "", 16, 0}},
-    .ncore = 18,
+    .ncore = 19,
 };
 
 static const double clock_hz = 4e9;
@@ -272,6 +273,49 @@ TEST(memory_chain)
     assert_true(j.graph.accesses[2].straddles);
     JUDGE(moves, 13.1);
     assert_near(j.graph.cycles, 13.0, 1e-6);
+}
+
+/* A number in memory, counted up or multiplied, on a core that renames memory: plain loads cost nothing. */
+TEST(renamed_memory)
+{
+    static const struct {
+        uint8_t bytes[24];
+        size_t n;
+        double cycles;
+    } all[] = {/* mov rax, [rsp - 8]; imul rax, rax, 5; mov [rsp - 8], rax; sub rcx, 1; jne */
+               {{0x48, 0x8b, 0x44, 0x24, 0xf8, 0x48, 0x6b, 0xc0, 0x05, 0x48,
+                 0x89, 0x44, 0x24, 0xf8, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xec},
+                20,
+                3.0},
+               /* mov eax, 5; imul rax, [rsp - 8]; mov [rsp - 8], rax */
+               {{0xb8, 0x05, 0x00, 0x00, 0x00, 0x48, 0x0f, 0xaf, 0x44, 0x24, 0xf8,
+                 0x48, 0x89, 0x44, 0x24, 0xf8, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xea},
+                22,
+                9.0},
+               /* add [rsp - 8], rax */
+               {{0x48, 0x01, 0x44, 0x24, 0xf8, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xf5}, 11, 1.0},
+               /* movsxd rax, dword [rsp - 8]; add rax, 1; mov [rsp - 8], eax */
+               {{0x48, 0x63, 0x44, 0x24, 0xf8, 0x48, 0x83, 0xc0, 0x01, 0x89, 0x44, 0x24, 0xf8, 0x48,
+                 0x83, 0xe9, 0x01, 0x75, 0xed},
+                19,
+                7.0},
+               /* movzx eax, byte [rsp - 8]; add eax, 1; mov [rsp - 8], al */
+               {{0x0f, 0xb6, 0x44, 0x24, 0xf8, 0x83, 0xc0, 0x01, 0x88, 0x44, 0x24, 0xf8, 0x48, 0x83,
+                 0xe9, 0x01, 0x75, 0xee},
+                18,
+                7.0},
+               /* mov eax, [rsp - 8]; add eax, 1; mov [rsp - 8], eax */
+               {{0x8b, 0x44, 0x24, 0xf8, 0x83, 0xc0, 0x01, 0x89, 0x44, 0x24, 0xf8, 0x48, 0x83, 0xe9,
+                 0x01, 0x75, 0xef},
+                17,
+                1.0},
+               /* pop rax; add rax, 1; push rax */
+               {{0x58, 0x48, 0x83, 0xc0, 0x01, 0x50, 0x48, 0x83, 0xe9, 0x01, 0x75, 0xf4}, 12, 1.0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        judge(all[i].bytes, all[i].n, 10.0);
+        fail_if(fabs(j.graph.cycles - all[i].cycles) > 1e-6, "case %zu: %g cycles", i,
+                j.graph.cycles);
+    }
 }
 
 /* A tree: the load of the next node's address waits for the line that the comparison's load brings. */
