@@ -175,7 +175,6 @@ static int run_timed(struct carm_run *run, struct carm_launch *launch, struct ca
         note_status(run, status);
         note_usage(run, &usage);
         run->huge_faults = carm_huge_faults() - huge;
-        run->huge_fault_seconds = run->huge_faults > 0.0 ? carm_huge_fault_seconds() : 0.0;
         run->queued_seconds = launch->queued;
     }
     close_sampler(run, sampler, true);

@@ -29,6 +29,14 @@ struct carm_run_once {
     struct carm_samples samples;
 };
 
+/* What the machine gives after the run, each measured once a part's verdict asks for it. */
+struct carm_run_after {
+    struct carm_stay stay; /* how long lines stay in the last cache */
+    struct carm_memory_now memory;
+    bool faulted;              /* page faults were measured, or tried to be */
+    double huge_fault_seconds; /* of a page fault that gives a huge page; 0 = not known */
+};
+
 struct carm_run {
     /* in */
     char *const *argv; /* ended by NULL */
@@ -58,9 +66,7 @@ struct carm_run {
      * called */
     void (*timed)(void *arg, double cpu_seconds);
     void *timed_arg;
-    /* how long lines stay in the last cache: measured when a loop's verdict asks; borrowed, NULL = not asked */
-    struct carm_stay *stay;
-    struct carm_memory_now *memory; /* likewise, what memory gives now */
+    struct carm_run_after *after; /* borrowed, NULL = nothing is measured after the run */
 
     /* out */
     struct carm_row row;
@@ -72,7 +78,6 @@ struct carm_run {
     double user_seconds, system_seconds; /* likewise; of several free runs their mean */
     double
         huge_faults; /* page faults that gave huge pages while it ran, to any program; 0 = none, or unknown */
-    double huge_fault_seconds; /* of one, measured after the run */
     double
         queued_seconds; /* of its first thread, in which other processes had the processors; NAN = unknown */
     bool has_samples; /* of the timed run */

@@ -197,16 +197,16 @@ double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input 
     static const double few = 0.05;   /* of the lines: within what the figures scatter by */
     const size_t last = about->config.nlevels - 1;
     const uint64_t room = last == 2 ? about->config.levels[last].size_bytes : 0;
-    const double back = run->stay && room && in->rates.model
+    const double back = run->after && room && in->rates.model
                             ? carm_missing_back(in, (double)room, bytes, seconds)
                             : 0.0;
     if (back < least) {
         return 0.0;
     }
-    if (!run->stay->looked) {
-        carm_stay_measure(run->stay, room, about->config.levels[last - 1].size_bytes);
+    if (!run->after->stay.looked) {
+        carm_stay_measure(&run->after->stay, room, about->config.levels[last - 1].size_bytes);
     }
-    const double lost = 1.0 - carm_stay_share(run->stay, back);
+    const double lost = 1.0 - carm_stay_share(&run->after->stay, back);
     return lost > few ? lost : 0.0;
 }
 
@@ -218,18 +218,18 @@ double carm_run_slower(const struct carm_run *run, const struct carm_bounds_inpu
         0.5; /* of the loop's time: memory was never twice as slow for long */
     const bool dram = v->second == CARM_LIMIT_DRAM;
     const struct carm_model *model = in->rates.model;
-    if (v->limit != CARM_LIMIT_UNKNOWN || share < large || v->explains < half || !run->memory ||
+    if (v->limit != CARM_LIMIT_UNKNOWN || share < large || v->explains < half || !run->after ||
         !model || !(dram || v->second == CARM_LIMIT_LATENCY || v->second == CARM_LIMIT_TLB)) {
         return 0.0;
     }
-    if (!run->memory->looked) {
+    if (!run->after->memory.looked) {
         uint64_t last = 0;
         for (size_t i = 0; i < model->nlevels; i++) {
             last = model->levels[i].os_size_bytes > last ? model->levels[i].os_size_bytes : last;
         }
-        carm_memory_now_measure(run->memory, 2 * last);
+        carm_memory_now_measure(&run->after->memory, 2 * last);
     }
-    const struct carm_memory_now *now = run->memory;
+    const struct carm_memory_now *now = &run->after->memory;
     const double usual = dram ? carm_missing_stream(model) : carm_missing_load(model);
     const double times = dram ? usual / now->bandwidth : now->seconds / usual;
     return usual > 0.0 && now->bandwidth > 0.0 && times > CARM_RUN_SLOWER ? times : 0.0;

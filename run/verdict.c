@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "harness/profile/astray.h"
+#include "harness/profile/faults.h"
 #include "models/latency.h"
 #include "models/scaling.h"
 #include "models/place/place.h"
@@ -581,7 +582,7 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
     find_aliased(code, sets, in->aliased);
     free(sets);
     in->lost = carm_run_lost(run, in, carm_run_levels_about(levels), seconds, PAGE * in->pages);
-    in->stays = in->lost > 0.0 ? carm_stay_half(run->stay) : 0.0;
+    in->stays = in->lost > 0.0 ? carm_stay_half(&run->after->stay) : 0.0;
     for (size_t i = 0; i < code->nops && in->lost > 0.0; i++) {
         border[i] =
             fmax(border[i], extra[i] + in->lost * held[i] * carm_missing_memory(in) * in->clock_hz);
@@ -724,6 +725,17 @@ static void other_time(enum carm_limit limit, const char *origin, double faults,
     v->has = true;
 }
 
+/* Seconds of a page fault that gives a huge page, if the run had any; 0 = none, or not known */
+static double huge_fault(const struct carm_run *run)
+{
+    struct carm_run_after *after = run->huge_faults > 0.0 ? run->after : NULL;
+    if (after && !after->faulted) {
+        after->huge_fault_seconds = carm_huge_fault_seconds();
+        after->faulted = true;
+    }
+    return after ? after->huge_fault_seconds : 0.0;
+}
+
 /* Time in the kernel, and the share of it that page faults take. */
 static void kernel_time(const struct carm_run *run, const struct carm_rates *rates,
                         const struct carm_profile_row *row, struct carm_run_verdict *v)
@@ -735,16 +747,16 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
     const double each = f && f->clock_hz > 0.0 ? f->latency / f->clock_hz : 0.0;
     const double faults =
         carm_count_has(c, CARM_Q_PAGE_FAULTS) ? c->q[CARM_Q_PAGE_FAULTS].value : 0.0;
-    const double of_huge = run->huge_fault_seconds > 0.0
+    const double each_huge = huge_fault(run);
+    const double of_huge = each_huge > 0.0
                                ? fmin(faults, run->huge_faults) /* other programs have some, too */
                                : 0.0;
     const double threads = row->threads > 0 ? row->threads : 1;
-    const double seconds = (faults - of_huge) * each + of_huge * run->huge_fault_seconds;
+    const double seconds = (faults - of_huge) * each + of_huge * each_huge;
     const double share =
         each > 0.0 && row->seconds > 0.0 ? fmin(1.0, seconds / (row->seconds * threads)) : NAN;
     if (of_huge > 0.0) {
-        snprintf(huge, sizeof huge, " and %.0f of huge pages, %.3g us", of_huge,
-                 1e6 * run->huge_fault_seconds);
+        snprintf(huge, sizeof huge, " and %.0f of huge pages, %.3g us", of_huge, 1e6 * each_huge);
     }
     snprintf(origin, sizeof origin,
              each > 0.0 ? "time in the kernel, %.0f%% of it by %.0f page faults of %.3g us%s: "

@@ -759,10 +759,8 @@ static int check_model(struct carm_err *err)
 static int run_command(int noperands, char **operands)
 {
     struct carm_observer observer = {0};
-    struct carm_stay stay = {.looked = false};
-    struct carm_memory_now memory = {.looked = false};
-    struct carm_run run = {
-        .status = CARM_EXIT_FAILED, .observer = &observer, .stay = &stay, .memory = &memory};
+    struct carm_run_after after = {.faulted = false};
+    struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer, .after = &after};
     struct carm_run_levels *levels = NULL;
     static struct carm_address_sink sink;
     struct carm_input input;

@@ -246,8 +246,9 @@ static void show_core(const struct carm_run *run, const struct carm_model *model
 /* What others left of the last cache and of memory, where a loop's verdict asked. */
 static void show_others(const struct carm_run *run, const struct carm_model *model)
 {
-    const struct carm_memory_now *now = run->memory;
-    const double half = run->stay && run->stay->looked ? carm_stay_half(run->stay) : INFINITY;
+    const struct carm_memory_now *now = run->after ? &run->after->memory : NULL;
+    const struct carm_stay *stay = run->after ? &run->after->stay : NULL;
+    const double half = stay && stay->looked ? carm_stay_half(stay) : INFINITY;
     const double usual = model ? carm_missing_stream(model) : 0.0;
     const double load = model ? carm_missing_load(model) : 0.0;
     if (isfinite(half)) {

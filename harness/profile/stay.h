@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What other guests of a host, and other programs, leave of the last cache and of memory. Other guests of a host, and other programs, bring their own lines into it: on a
- * restless host an idle set of 4 MiB was there after 3 ms and gone after 30 ms. A benchmark that comes back to its lines
- * at once does not see this, a program that comes back after longer waits for memory. */
+/* What other guests of a host, and other programs, leave of the last cache and of memory. They bring their own lines into
+ * the cache: on a restless host an idle set of 4 MiB was there after 3 ms and gone after 30 ms. A benchmark that comes
+ * back to its lines at once does not see this, a program that comes back after longer waits for memory. */
 #pragma once
 
 #include <stdbool.h>

@@ -721,7 +721,8 @@ TEST(memory)
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
         const struct options *with = &loops[i].with;
         struct carm_run_levels levels = {loops[i].about, loops[i].figures, loops[i].at};
-        struct carm_run run = {.stay = with->lost ? &stay : NULL};
+        struct carm_run_after after = {.stay = stay};
+        struct carm_run run = {.after = with->lost ? &after : NULL};
         struct carm_bounds_input in = {.rates = {with->no_model ? NULL
                                                  : with->no_tlb ? &without
                                                                 : &model,

@@ -826,8 +826,9 @@ TEST(rows_without_bounds)
     assert_string_equal(v[0].note, "page faults take 67% of the kernel's time: 1000 of 1 us");
     free(v);
     /* 500 of them gave huge pages: as many as others had, too */
+    struct carm_run_after after = {.faulted = true, .huge_fault_seconds = 2e-6};
     run.huge_faults = 500.0;
-    run.huge_fault_seconds = 2e-6;
+    run.after = &after;
     assert_ok(carm_run_verdicts(&v, &run, &profile, NULL, &machine, &core, &err));
     assert_string_equal(v[0].note, "page faults may take 100% of the kernel's time or more: 500 "
                                    "of 1 us and 500 of huge pages, 2 us");

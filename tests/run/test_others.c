@@ -37,29 +37,29 @@ TEST(memory_is_slower_than_the_model)
     struct carm_bounds_input in = {.rates.model = &model};
     struct carm_run run = {.budget = 0};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        struct carm_memory_now now = {true, of[i].bandwidth, of[i].load};
+        struct carm_run_after after = {.memory = {true, of[i].bandwidth, of[i].load}};
         const struct carm_verdict v = {
             .limit = of[i].limit, .second = of[i].second, .explains = of[i].explains};
-        run.memory = &now;
+        run.after = &after;
         assert_near(carm_run_slower(&run, &in, &v, of[i].share), of[i].times, 1e-9);
-        run.memory = NULL;
+        run.after = NULL;
         assert_near(carm_run_slower(&run, &in, &v, of[i].share), 0.0, 0.0);
     }
     /* the first loop that asks has it measured */
-    struct carm_memory_now now = {.looked = false};
+    struct carm_run_after after = {.faulted = false};
     const struct carm_verdict v = {
         .second = CARM_LIMIT_DRAM, .limit = CARM_LIMIT_UNKNOWN, .explains = 0.6};
-    run.memory = &now;
+    run.after = &after;
     carm_run_slower(&run, &in, &v, 0.1);
-    assert_true(now.looked);
+    assert_true(after.memory.looked && !after.stay.looked);
 }
 
 /* A chain with a line of L3 in 0.9 us, of 1 MiB: it comes back after 14.7456 ms, where half are gone; after 2 ms a tenth. */
 TEST(lines_that_others_took)
 {
-    struct carm_stay stay = {
-        .looked = true, .n = 2, .seconds = {2e-3, 14.7456e-3}, .share = {0.9, 0.5}};
-    struct carm_run run = {.stay = &stay};
+    struct carm_run_after after = {
+        .stay = {.looked = true, .n = 2, .seconds = {2e-3, 14.7456e-3}, .share = {0.9, 0.5}}};
+    struct carm_run run = {.after = &after};
     struct carm_bounds_input in = {.rates.model = &model, .chained = {0, 1, 0}};
     struct carm_run_simulation about = {
         .config = {.nlevels = 3,
@@ -69,7 +69,7 @@ TEST(lines_that_others_took)
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 64 * 1000), 0.0, 0.0); /* after 0.9 ms */
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-3 / 16384, 2 << 20), 0.0,
                 0.0); /* within 1 ms */
-    stay.share[0] = 0.96;
+    after.stay.share[0] = 0.96;
     assert_near(carm_run_lost(&run, &in, &about, 2e-3 / 16384, 2 << 20), 0.0, 0.0);
     about.config.nlevels = 2; /* no L3 */
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
@@ -77,6 +77,6 @@ TEST(lines_that_others_took)
     in.rates.model = NULL;
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
     in.rates.model = &model;
-    run.stay = NULL;
+    run.after = NULL;
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
 }
