@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json_write.h"
 #include "base/text.h"
@@ -37,16 +36,10 @@ void carm_run_change_show(const struct carm_run_changed *changed,
                           const struct carm_run_verdict *verdicts)
 {
     static const double worth_a_row = 0.01, few = 0.005;
-    char gain[32], name[256], today[160], list[CARM_SETTINGS_TEXT_MAX], text[512] = "";
+    char gain[32], name[256], today[64], list[CARM_SETTINGS_TEXT_MAX], text[512] = "";
     bool estimate = false; /* what gains is limited by an estimate */
-    size_t wide = sizeof "limited today by" - 1;
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_run_change *c = &changed->parts[i];
-        if (verdicts[i].has && profile->rows[i].share >= worth_a_row) {
-            const struct carm_verdict_kept kept = carm_verdict_keep(&verdicts[i].verdict);
-            const size_t n = strlen(carm_verdict_limited_by(today, sizeof today, &kept));
-            wide = n > wide ? n : wide;
-        }
         estimate = estimate || (c->known && verdicts[i].verdict.estimate &&
                                 profile->rows[i].share * fabs(c->loop.high - 1.0) > few);
     }
@@ -59,8 +52,8 @@ void carm_run_change_show(const struct carm_run_changed *changed,
                    carm_settings_text(list, sizeof list, &changed->changes),
                    estimate ? "may" : "would",
                    carm_setting_words(gain, sizeof gain, changed->program), text);
-    snprintf(text, sizeof text, "%6s  %-*s %-25s %-13s", "time", (int)wide, "limited today by",
-             "then by", "times as fast");
+    snprintf(text, sizeof text, "%6s  %-28s %-21s %-13s", "time", "limited today by", "then by",
+             "times as fast");
     carm_run_say_row(text, "where");
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
@@ -68,13 +61,13 @@ void carm_run_change_show(const struct carm_run_changed *changed,
         if (!verdicts[i].has || row->share < worth_a_row) {
             continue;
         }
-        const struct carm_verdict_kept kept = carm_verdict_keep(&verdicts[i].verdict);
-        carm_verdict_limited_by(today, sizeof today, &kept);
-        snprintf(text, sizeof text, "%5.1f%%  %-*s %-25s %-13s", 100.0 * row->share, (int)wide,
-                 today,
-                 !c->known                ? "-"
-                 : c->limit == kept.limit ? "the same"
-                                          : carm_limit_words(c->limit),
+        const struct carm_verdict *v = &verdicts[i].verdict;
+        snprintf(today, sizeof today, "%s%s", v->estimate ? "maybe " : "",
+                 carm_limit_words(v->limit));
+        snprintf(text, sizeof text, "%5.1f%%  %-28s %-21s %-13s", 100.0 * row->share, today,
+                 !c->known              ? "-"
+                 : c->limit == v->limit ? "the same"
+                                        : carm_limit_words(c->limit),
                  c->known ? carm_setting_words(gain, sizeof gain, c->loop) : "-");
         carm_run_say_row(text, carm_run_name_cut(name, sizeof name, row, 64));
     }
