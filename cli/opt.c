@@ -349,12 +349,13 @@ static int take_value(const struct carm_opt *o, const char *equals, const char *
         return CARM_OPT_MISUSE;
     }
     const char *value = equals ? equals + 1 : next;
-    if (strcmp(o->name, "set") == 0 && *o->value) { /* changes add up */
-        static char joined[1024];
+    const char *list = strstr(o->arg, CARM_OPT_LIST);
+    if (list && !list[strlen(CARM_OPT_LIST)] && *o->value) {
+        static char joined[1024]; /* a command has one such option */
         char before[sizeof joined];
         snprintf(before, sizeof before, "%s", *o->value);
         if ((size_t)snprintf(joined, sizeof joined, "%s,%s", before, value) >= sizeof joined) {
-            carm_say_error(0, "--set has more than %zu characters", sizeof joined);
+            carm_say_error(0, "--%s has more than %zu characters", o->name, sizeof joined);
             return CARM_OPT_MISUSE;
         }
         value = joined;

@@ -17,6 +17,9 @@ enum { CARM_EXIT_OK = 0, CARM_EXIT_FAILED = 1, CARM_EXIT_MISUSE = 2 };
  * (base/job.h). Reads "FILE". */
 extern const char carm_opt_outfile[];
 
+/* The end of the arg of an option whose value is a list: given again, its values are joined. */
+#define CARM_OPT_LIST "[,...]"
+
 struct carm_opt {
     const char *name;   /* long name without "--"; NULL ends the table */
     char letter;        /* one-letter form, 0 = none */

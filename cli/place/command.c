@@ -79,7 +79,7 @@ static const struct carm_opt options[] = {
      "Do not measure roofs. Without this option, sets of roofs that this machine's model lacks for the points (an "
      "ISA, a precision, a number of threads) are measured and added to it, a second each.",
      &opt_no_measure, NULL},
-    {"set", 0, "CHANGES", NULL,
+    {"set", 0, "CHANGE[,...]", NULL,
      "Place under the roofs of a changed machine, and say what each point would gain: a list of changes such as "
      "dram.bandwidth=2x, L2.bandwidth=1.5x, peak=2x, clock=1.2x. Other sizes of caches need the program: carm run --set.",
      &opt_set, NULL},

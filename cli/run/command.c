@@ -129,7 +129,7 @@ static const struct carm_opt options[] = {
      "Changed machine code of a loop runs in copies of the program; the program itself is only held, for some "
      "seconds a loop.",
      &opt_what_if, NULL},
-    {"set", 0, "CHANGES", NULL,
+    {"set", 0, "CHANGE[,...]", NULL,
      "Say what another machine would bring: a list of changes such as L2=2M (a level's size), L3=2x, "
      "dram.bandwidth=2x, L3.latency=0.5x, peak=2x, clock=1.2x. Caches of the changed sizes are simulated beside the "
      "model's, and the lower bounds of each loop's time change with the rates. Nothing runs differently.",

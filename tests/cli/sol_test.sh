@@ -81,10 +81,10 @@ ok "half a byte for each element of nvfp4"
 run "$graph" --arch "$arch" -o - --set SRAM_capacity=0 && [ "$(field cache_aware alive_bytes)" = "" ] &&
     grep -qx 'cache_aware: null' "$tmp/out"
 ok "no cache-aware estimates without a capacity"
-run "$graph" --arch "$arch" --set DRAM_byte_per_cycle=200,freq_GHz=2,SRAM_capacity=20000 -o - &&
+run "$graph" --arch "$arch" --set DRAM_byte_per_cycle=200,freq_GHz=2 --set SRAM_capacity=20000 -o - &&
     [ "$(field unfused memory_cycles)" = 368 ] && [ "$(field arch freq_GHz)" = 2.0 ] &&
     grep -q '^    spilled_bytes: 0$' "$tmp/out"
-ok "--set takes several figures"
+ok "--set takes several figures, also given twice"
 
 # the guide's worked example: what is consistent in it
 run worked-example --arch h100-pcie -o - && [ "$(field unfused memory_bytes)" = 50000000 ] &&
