@@ -119,9 +119,9 @@ bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit);
  * seconds     of an iteration, unchanged
  * iterations  of a unit, which the copies count
  * entered     for most units the loop is entered from the code around it
- * across      the program's code lies across two lines, or code by hand may, as it has other instructions */
+ * cycles      of a short iteration by hand, at least */
 void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, double iterations,
-                         bool entered, bool across);
+                         bool entered, double cycles);
 
 /* The gain of the loop's own code, where the share of the time in it was sampled with the change as well: the code around
  * the loop may wait for what the loop brought into the caches before. Pure; for tests.
@@ -129,6 +129,10 @@ void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, doub
  * inside  share of the time in the loop's own code, unchanged; NaN = 1
  * then    with the change */
 void carm_whatif_inside(struct carm_whatif_change *change, double inside, double then);
+
+/* The least cycles of an iteration by hand: whole groups of instructions, and two where the code lies across two lines.
+ * rewritten  it has other instructions. Pure; for tests. */
+double carm_whatif_least_cycles(const struct carm_body *body, bool rewritten);
 
 /* Of a method: a part of the gain's logarithm, and the least of it. */
 struct carm_whatif_error {

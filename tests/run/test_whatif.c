@@ -67,22 +67,45 @@ TEST(code_by_hand)
 {
     const struct carm_whatif_change begin = {.gain = 1.18, .ci = {1.1, 1.3}};
     struct carm_whatif_change c = begin, d = begin;
-    carm_whatif_by_hand(&c, 0.7e-9, 4.0, true, false);
-    carm_whatif_by_hand(&d, 0.7e-9, 16.0, false, false);
+    carm_whatif_by_hand(&c, 0.7e-9, 4.0, true, 1.0);
+    carm_whatif_by_hand(&d, 0.7e-9, 16.0, false, 1.0);
     assert_true(fabs(c.ci.hi - 1.3 * 0.5932 / (0.5932 - 0.25 * (0.1525 * 2.4 + 4.0) / 4.0)) < 2e-3);
     assert_true(d.ci.hi > 1.3 && d.ci.hi < 1.32 && d.ci.lo == c.ci.lo && d.ci.lo < 1.1);
     c = d = begin;
-    carm_whatif_by_hand(&c, 0.375e-9, 16.0, false, true);
-    carm_whatif_by_hand(&d, 3.75e-9, 16.0, false, true);
+    carm_whatif_by_hand(&c, 0.375e-9, 16.0, false, 2.0);
+    carm_whatif_by_hand(&d, 3.75e-9, 16.0, false, 2.0);
     assert_near(c.ci.lo, 0.375 / 0.66, 1e-9);
     assert_true(d.ci.lo > 1.05);
     c = begin;
-    carm_whatif_by_hand(&c, 0.3e-9, 16.0, false, false);
+    carm_whatif_by_hand(&c, 0.3e-9, 16.0, false, 1.0);
     assert_near(c.ci.lo, 0.3 / 0.33, 1e-9);
     /* a change that gains nothing says nothing of hidden limits */
     c = (struct carm_whatif_change){.gain = 0.9, .ci = {0.8, 1.0}};
-    carm_whatif_by_hand(&c, 0.375e-9, 4.0, true, true);
+    carm_whatif_by_hand(&c, 0.375e-9, 4.0, true, 2.0);
     assert_true(c.ci.lo == 0.8 && c.ci.hi == 1.0);
+}
+
+TEST(whole_groups_of_instructions)
+{
+    struct carm_body_op ops[14] = {{.at = 0}};
+    struct carm_body body = {.ops = ops, .n = 6, .blocks = 1};
+    for (size_t i = 0; i < 14; i++) {
+        ops[i].at = 64 + 4 * i;
+        ops[i].in.length = 4;
+    }
+    assert_near(carm_whatif_least_cycles(&body, false), 1.0, 0.0);
+    assert_near(carm_whatif_least_cycles(&body, true), 2.0, 0.0);
+    body.n = 7;
+    assert_near(carm_whatif_least_cycles(&body, false), 2.0, 0.0);
+    ops[5].in.meta.category = ZYDIS_CATEGORY_BINARY;
+    ops[6].kind = CARM_BODY_BRANCH;
+    assert_near(carm_whatif_least_cycles(&body, false), 1.0, 0.0);
+    body.n = 14;
+    assert_near(carm_whatif_least_cycles(&body, true), 3.0, 0.0);
+    body.blocks = 2; /* they may be of different ways */
+    assert_near(carm_whatif_least_cycles(&body, false), 1.0, 0.0);
+    ops[13].at = 128;
+    assert_near(carm_whatif_least_cycles(&body, false), 2.0, 0.0);
 }
 
 /* Copies that take 0.8 times as long as the program: its time with the change may be theirs, or as much longer. */
@@ -286,19 +309,19 @@ TEST(by_hand_in_numbers)
 {
     static const struct {
         double seconds, iterations;
-        bool entered, across;
-        double lo, hi;
+        bool entered;
+        double cycles, lo, hi;
     } cases[] = {
-        {1e-9, 10.0, false, false, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.12 * 0.25)},
-        {1e-9, 10.0, true, false, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.52 * 0.25)},
-        {1e-9, 0.0, false, false, 1.5 * 0.5 / 0.625, 6.0}, /* at most twice */
-        {1e-9, 2.0, false, true, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.6 * 0.25)},
-        {0.5e-9, 10.0, false, true, 0.5 / 0.66, 3.0 * 0.25 / (0.25 - 0.12 * 0.25)},
+        {1e-9, 10.0, false, 1.0, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.12 * 0.25)},
+        {1e-9, 10.0, true, 1.0, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.52 * 0.25)},
+        {1e-9, 0.0, false, 1.0, 1.5 * 0.5 / 0.625, 6.0}, /* at most twice */
+        {1e-9, 2.0, false, 2.0, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.6 * 0.25)},
+        {0.5e-9, 10.0, false, 2.0, 0.5 / 0.66, 3.0 * 0.25 / (0.25 - 0.12 * 0.25)},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_whatif_change c = {.gain = 2.0, .ci = {1.5, 3.0}};
         carm_whatif_by_hand(&c, cases[i].seconds, cases[i].iterations, cases[i].entered,
-                            cases[i].across);
+                            cases[i].cycles);
         assert_near(c.ci.lo, cases[i].lo, 1e-9);
         assert_near(c.ci.hi, cases[i].hi, 1e-9);
         assert_near(c.gain, 2.0, 0.0);

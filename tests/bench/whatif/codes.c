@@ -13,26 +13,6 @@ static uint8_t *bytes;
 static uint32_t *second;
 static int64_t rows, cols;
 
-/* Arrays that begin at the same place of a page would share few sets of L1. */
-static void *get_apart(size_t bytes)
-{
-    static size_t arrays;
-    return (char *)get(bytes + 4096) + arrays++ % 8 * 7 * 64;
-}
-static double *reals(int64_t count, double from, double step)
-{
-    double *p = get_apart((size_t)count * 8 + 4096);
-    for (int64_t i = 0; i < count; i++)
-        p[i] = from + step * (double)(i % 37);
-    return p;
-}
-static float *floats(int64_t count, float from, float step)
-{
-    float *p = get_apart((size_t)count * 4 + 4096);
-    for (int64_t i = 0; i < count; i++)
-        p[i] = from + step * (float)(i % 37);
-    return p;
-}
 static void open_three(void)
 {
     n = l1 ? 1000 : elements;

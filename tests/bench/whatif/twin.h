@@ -16,8 +16,9 @@
 
 #define KEEP(p) __asm__ volatile("" ::"r"(p) : "memory")
 /* keeps a sum out of vectors and in its register */
-#define HOLD(v)  __asm__ volatile("" : "+x"(v))
-#define NOINLINE __attribute__((noinline))
+#define HOLD(v)        __asm__ volatile("" : "+x"(v))
+#define HOLD_NUMBER(v) __asm__ volatile("" : "+r"(v))
+#define NOINLINE       __attribute__((noinline))
 /* as many chains, each with its element of an array; compilers keep them in registers */
 #define SIDE_BY_SIDE(j, count) _Pragma("GCC unroll 8") for (int j = 0; j < (count); j++)
 enum { AHEAD = 32 };
@@ -34,6 +35,27 @@ static void *get(size_t bytes)
         madvise(p, room, MADV_HUGEPAGE);
     }
     memset(p, 0, room);
+    return p;
+}
+
+/* Arrays that begin at the same place of a page would share few sets of L1. */
+static inline void *get_apart(size_t bytes)
+{
+    static size_t arrays;
+    return (char *)get(bytes + 4096) + arrays++ % 8 * 7 * 64;
+}
+static inline double *reals(int64_t count, double from, double step)
+{
+    double *p = get_apart((size_t)count * 8 + 4096);
+    for (int64_t i = 0; i < count; i++)
+        p[i] = from + step * (double)(i % 37);
+    return p;
+}
+static inline float *floats(int64_t count, float from, float step)
+{
+    float *p = get_apart((size_t)count * 4 + 4096);
+    for (int64_t i = 0; i < count; i++)
+        p[i] = from + step * (float)(i % 37);
     return p;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""carm run --what-if against loops that were changed by hand (loops.c, twins.c, strangers.c, outside.c, pieces.c, codes.c): a line
+"""carm run --what-if against loops that were changed by hand (loops.c, twins.c, strangers.c, outside.c, pieces.c, codes.c, tasks.c): a line
 for each change, with what was predicted, its interval, and what the change by hand brings: the median ratio of some pairs of runs, one
 right after the other, as other load lasts for seconds. what_if.py [NAME...]; $CARM is the program. A verdict ends each line: in (the
 interval holds the truth), near (within 10%), off, far (1.5 times and more), said (not measured, with the reason). An interval that is
@@ -21,14 +21,17 @@ TRUE_SECONDS, ROUNDS = 0.15, 5
 COMMON = ["-O2", "-g", "-fno-math-errno", "-fno-tree-loop-distribute-patterns"]
 PIECES = ["pieces.c", "pieces.cc", "pieces.f90", "-lstdc++", "-lgfortran"]
 CODES = [p.replace("pieces", "codes") for p in PIECES]
+TASKS = [p.replace("pieces", "tasks") for p in PIECES]
 PROGRAMS = {"loops": ["loops.c", "-ftree-vectorize", "-march=x86-64-v3"], "twins": ["twins.c"], "strangers": ["strangers.c"],
             "outside": ["outside.c"], "outside3": ["outside.c", "-O3", "-march=x86-64-v3"],
             "pieces": PIECES, "pieces3": [*PIECES, "-O3", "-march=x86-64-v3"],
-            "codes": CODES, "codes3": [*CODES, "-O3", "-march=x86-64-v3"]}
+            "codes": CODES, "codes3": [*CODES, "-O3", "-march=x86-64-v3"],
+            "tasks0": [*TASKS, "-O0"], "tasks": TASKS, "tasks3": [*TASKS, "-O3", "-march=x86-64-v3"]}
 if "avx512vl" in open("/proc/cpuinfo").read():
     PROGRAMS["strangers512"] = ["strangers.c", "-O3", "-march=x86-64-v4", "-mprefer-vector-width=512"]
     PROGRAMS["pieces512"] = [*PIECES, *PROGRAMS["strangers512"][1:]]
     PROGRAMS["codes512"] = [*CODES, *PROGRAMS["strangers512"][1:]]
+    PROGRAMS["tasks512"] = [*TASKS, *PROGRAMS["strangers512"][1:]]
 scores = []
 
 
