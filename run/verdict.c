@@ -141,8 +141,37 @@ static void add_astray(struct carm_bounds_input *in, const struct carm_astray *a
     const double cycles = in->mispredicted * in->resolve_cycles + a->cycles / iterations;
     in->mispredicted += a->branches / iterations;
     in->astray += a->indirect / iterations;
-    in->elsewhere += a->elsewhere / iterations;
     in->resolve_cycles = in->mispredicted > 0.0 ? cycles / in->mispredicted : 0.0;
+}
+
+/* Adds a row's share of the mispredictions of indirect calls, by its share of the time of all code that takes part. */
+static void add_calls(const struct carm_flow_code *of, const struct carm_profile *profile,
+                      size_t row, const struct carm_graph_latencies *latencies,
+                      const struct carm_rates *rates, struct carm_astray *out)
+{
+    const struct carm_flow_code *caller =
+        carm_astray_caller(of->module, profile->codes, profile->ncodes);
+    struct carm_astray calls = {.branches = 0.0};
+    double own = 0.0, all = 0.0;
+    if (!carm_astray_takes_part(of, caller)) {
+        return;
+    }
+    for (size_t k = 0; k < profile->nrows; k++) {
+        const struct carm_profile_row *r = &profile->rows[k];
+        const struct carm_flow_code *code = r->code ? &profile->codes[r->code - 1] : NULL;
+        const double seconds = r->seconds * (r->threads > 0 ? r->threads : 1);
+        const bool takes_part =
+            code && code->module == of->module && carm_astray_takes_part(code, caller);
+        all += takes_part ? seconds : 0.0;
+        own = k == row ? seconds : own;
+    }
+    carm_astray_calls(caller, of->module, profile->codes, profile->ncodes, latencies, &calls);
+    const double share = all > 0.0 ? own / all : 0.0;
+    /* the right function is fetched, and left again */
+    const double back = carm_rates_latency(rates, CARM_CORE_CALL_RETURN, "", "", NULL);
+    out->branches += share * calls.branches;
+    out->indirect += share * calls.indirect;
+    out->cycles += share * (calls.cycles + back * calls.branches);
 }
 
 /* Adds the mispredictions of branches that leave a loop inside of this one, and of indirect calls of its functions. */
@@ -165,7 +194,7 @@ static int add_others(const struct carm_flow_code *of, const struct carm_profile
             }
         }
     }
-    carm_astray_calls(of, profile->codes, profile->ncodes, &latencies, &astray);
+    add_calls(of, profile, row, &latencies, &in->rates, &astray);
     add_astray(in, &astray, of->iterations);
     return rc;
 }

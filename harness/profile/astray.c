@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/profile/astray.h"
 
-/* Cycles from the fetch of a piece to the outcome of the jump at its end: behind a misprediction its instructions
- * start anew. */
-static double resolves_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
-                          const struct carm_graph_latencies *l)
+/* The registers' times after a piece whose instructions are fetched anew, and the time of its last outcome. */
+static double go_through(const struct carm_flow_code *code, const struct carm_code_piece *p,
+                         const struct carm_graph_latencies *l, double ready[CARM_REG_COUNT])
 {
-    double ready[CARM_REG_COUNT] = {0.0}, cycles = 0.0;
+    double cycles = 0.0;
     for (size_t i = p->first; i < p->first + p->n; i++) {
         const struct carm_flow_op *op = &code->ops[i];
         cycles = 0.0;
@@ -25,6 +24,15 @@ static double resolves_in(const struct carm_flow_code *code, const struct carm_c
         }
     }
     return cycles;
+}
+
+/* Cycles from the fetch of a piece to the outcome of the jump at its end: behind a misprediction its instructions
+ * start anew. */
+static double resolves_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
+                          const struct carm_graph_latencies *l)
+{
+    double ready[CARM_REG_COUNT] = {0.0};
+    return go_through(code, p, l, ready);
 }
 
 /* Likewise, at least a load and a comparison, which may be of the piece before. */
@@ -105,45 +113,62 @@ static double strays_of(const struct carm_flow_code *code)
     return strays;
 }
 
-/* The call by which a module's functions are called by address, and its code.
- * returns NULL: none is known */
-static const struct carm_code_piece *find_caller(uint32_t module,
-                                                 const struct carm_flow_code *codes, size_t n,
-                                                 const struct carm_flow_code **caller)
+/* The call with the most executions; NULL = none */
+static const struct carm_code_piece *call_of(const struct carm_flow_code *code)
 {
     const struct carm_code_piece *found = NULL;
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < codes[i].npieces; k++) {
-            const struct carm_code_piece *p = &codes[i].pieces[k];
-            if (codes[i].module == module && p->calls &&
-                p->executions > (found ? found->executions : 0.0)) {
-                found = p;
-                *caller = &codes[i];
-            }
-        }
+    for (size_t k = 0; k < code->npieces; k++) {
+        const struct carm_code_piece *p = &code->pieces[k];
+        found = p->calls && p->executions > (found ? found->executions : 0.0) ? p : found;
     }
     return found;
 }
 
-void carm_astray_calls(const struct carm_flow_code *code, const struct carm_flow_code *codes,
-                       size_t n, const struct carm_graph_latencies *latencies,
-                       struct carm_astray *out)
+const struct carm_flow_code *carm_astray_caller(uint32_t module, const struct carm_flow_code *codes,
+                                                size_t n)
 {
-    const double own = strays_of(code);
     const struct carm_flow_code *caller = NULL;
-    const struct carm_code_piece *call = find_caller(code->module, codes, n, &caller);
-    const bool calls = caller && caller->pieces == code->pieces; /* code may be a copy */
-    double called = 0.0;
-    for (size_t i = 0; i < n && calls; i++) {
-        const bool other = codes[i].module == code->module && &codes[i] != caller;
-        called += other ? strays_of(&codes[i]) : 0.0;
+    double most = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        const struct carm_code_piece *call = codes[i].module == module ? call_of(&codes[i]) : NULL;
+        if (call && call->executions > most) {
+            most = call->executions;
+            caller = &codes[i];
+        }
     }
-    out->branches += own + called;
-    out->indirect += own + called;
-    out->elsewhere += called;
-    if (calls) {
-        out->cycles += (own + called) * decided_in(code, call, latencies);
-    } else if (!caller) { /* a load has the target */
-        out->cycles += own * (latencies->load + 1.0);
+    return caller;
+}
+
+bool carm_astray_takes_part(const struct carm_flow_code *code, const struct carm_flow_code *caller)
+{
+    return strays_of(code) > 0.0 || (caller && caller->pieces == code->pieces);
+}
+
+/* Cycles from the return of a call to the next call's target, by the more frequent way of each branch: all of these
+ * instructions are fetched anew behind a mispredicted call. Without such a way, those of the call's own piece. */
+static double targeted_in(const struct carm_flow_code *code, const struct carm_code_piece *call,
+                          const struct carm_graph_latencies *l)
+{
+    double ready[CARM_REG_COUNT] = {0.0};
+    const struct carm_code_piece *p = carm_code_at(code, call->end);
+    for (size_t i = 0; p && p != call && i < code->npieces; i++) {
+        const bool jumps = p->jumps && (!p->falls || p->taken > 0.5 * p->executions);
+        (void)go_through(code, p, l, ready);
+        p = p->indirect || p->calls ? NULL : carm_code_at(code, jumps ? p->target : p->end);
     }
+    return p == call ? go_through(code, call, l, ready) : decided_in(code, call, l);
+}
+
+void carm_astray_calls(const struct carm_flow_code *caller, uint32_t module,
+                       const struct carm_flow_code *codes, size_t n,
+                       const struct carm_graph_latencies *latencies, struct carm_astray *out)
+{
+    double strays = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        strays += codes[i].module == module ? strays_of(&codes[i]) : 0.0;
+    }
+    out->branches += strays;
+    out->indirect += strays;
+    out->cycles += strays * (caller ? targeted_in(caller, call_of(caller), latencies)
+                                    : latencies->load + 1.0); /* a load has the target */
 }

@@ -9,9 +9,7 @@
 /* Of all executions of the code; functions add to it. */
 struct carm_astray {
     double branches; /* mispredictions, ... */
-    double indirect; /* ... of them those of indirect jumps and calls ... */
-    double
-        elsewhere; /* ... of these, calls of functions whose time the fetch of the right instructions is */
+    double indirect; /* ... of them those of indirect jumps and calls */
     double
         cycles; /* from the fetch of the condition or target until it is known, of all mispredictions */
 };
@@ -27,11 +25,17 @@ void carm_astray_code(const struct carm_flow_code *code, const struct carm_graph
 void carm_astray_exits(const struct carm_flow_code *inside, const struct carm_graph *graph,
                        const struct carm_graph_latencies *latencies, struct carm_astray *out);
 
-/* Mispredicted indirect calls. Until the target is known the call is the oldest instruction in the core, so that this time
- * is the caller's. The fetch of the right instructions is the time of the function's begin, which is the next to leave
- * the core. A function's caller is the code with the most executions of an indirect call.
- * code   may call functions, may be such a function, or both
- * codes  [n] all of the program */
-void carm_astray_calls(const struct carm_flow_code *code, const struct carm_flow_code *codes,
-                       size_t n, const struct carm_graph_latencies *latencies,
-                       struct carm_astray *out);
+/* The code whose indirect calls call a module's functions by address: with the most executions of one.
+ * codes  [n] all of the program
+ * returns NULL: none is known */
+const struct carm_flow_code *carm_astray_caller(uint32_t module, const struct carm_flow_code *codes,
+                                                size_t n);
+
+/* Whether code, or a copy of it, is the caller or such a function. caller: NULL = none */
+bool carm_astray_takes_part(const struct carm_flow_code *code, const struct carm_flow_code *caller);
+
+/* Mispredicted indirect calls of a module, of all functions together: the core waits for the target in the caller and
+ * for the right instructions in the function, and samples tell these two apart badly. */
+void carm_astray_calls(const struct carm_flow_code *caller, uint32_t module,
+                       const struct carm_flow_code *codes, size_t n,
+                       const struct carm_graph_latencies *latencies, struct carm_astray *out);

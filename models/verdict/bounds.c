@@ -890,7 +890,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     /* the instructions that decide the next branch are fetched again, too, and start only then */
     const double jump =
         carm_rates_latency(&in->rates, CARM_CORE_INDIRECT_MISPREDICTED, "", "", NULL);
-    const double jumps = (in->astray - in->elsewhere) * (jump > 0.0 ? jump : miss);
+    const double jumps = in->astray * (jump > 0.0 ? jump : miss);
     const double fetches = (in->mispredicted - in->astray) * miss + jumps;
     const double each = miss > 0.0 && in->mispredicted > 0.0
                             ? fetches / in->mispredicted + in->resolve_cycles

@@ -171,9 +171,7 @@ struct carm_bounds_input {
     double resolve_missing; /* cycles by misses of the conditions of an iteration's mispredicted
                              * branches: the next instructions wait for them */
     double mispredicted;    /* branches that may be, by how often they jump; an estimate */
-    double astray;          /* of these indirect jumps ... */
-    double
-        elsewhere; /* ... of them calls of functions whose time the fetch of the right instructions is */
+    double astray;          /* of these indirect jumps and calls */
 };
 
 /* How many times as many elements the widest vectors of the model have as the code's floating-point operations, >= 1;

@@ -218,15 +218,6 @@ TEST(units_and_issue)
           .resolve_missing = 9.3},
          "branches 18.5 estimate at-most indirect: 0.5 mispredictions if outcomes are independent, 18.4 cycles each (0 until the condition is known, "
          "and 18.6 by its misses): " PUBLISHED},
-        /* of 0.4 calls that go astray, 0.1 have the time of the fetch here */
-        {{.rates = {&model, &theory, 0, 0},
-          .clock_hz = 1e9,
-          .mispredicted = 0.5,
-          .astray = 0.4,
-          .elsewhere = 0.3,
-          .resolve_cycles = 10},
-         "branches 8.6 estimate indirect: 0.5 mispredictions if outcomes are independent, 17.2 cycles each (10 until the condition is known, and 0 "
-         "by its misses): " PUBLISHED},
         {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .mispredicted = 0.5, .astray = 0.5},
          "branches 8 estimate: 0.5 mispredictions if outcomes are independent, 16 cycles each (0 until the condition is known, and 0 by its "
          "misses): " PUBLISHED},
