@@ -12,6 +12,7 @@
 #include "harness/place/host.h"
 #include "harness/machine/measure.h"
 #include "models/roofline.h"
+#include "tests/fingerprint.h"
 #include "tests/unit.h"
 #include "validation/count.h"
 #include "validation/latency/latency.h"
@@ -147,17 +148,31 @@ static struct {
     size_t runs, teams;
     size_t stop_at; /* run that ends the time; 0 = none */
     size_t shared; /* of so many runs, one meets a shared core and takes a third longer; 0 = none */
-    uint64_t l3_bytes; /* of the last cache; 0 = as reported */
-    double slow;       /* share of its rate that a team of two has; 0 = all */
-    uint64_t largest;  /* working set of all threads together */
-    bool below_room;   /* no set was larger than a thread's buffer */
+    uint64_t l3_bytes;    /* of the last cache; 0 = as reported */
+    double slow;          /* share of its rate that a team of two has; 0 = all */
+    uint64_t largest;     /* working set of all threads together */
+    bool below_room;      /* no set was larger than a thread's buffer */
+    size_t reps, patient; /* repetitions of all runs; runs that may wait for cores of their own */
+    double target;        /* seconds of a repetition, of the shape that was asked for last */
+    uint64_t print; /* fingerprint of all runs in their order: code, threads, shape, repetitions */
 } seen;
+
+/* Number, repetitions, patient runs and fingerprint of the measurements since `seen` was cleared: which ones, and in which
+ * order, follows from the plan, the rates and the budget alone. A change that is meant changes them. */
+static inline void runs_are(size_t runs, size_t reps, size_t patient, uint64_t print)
+{
+    fail_if(seen.runs != runs || seen.reps != reps || seen.patient != patient ||
+                seen.print != print,
+            "runs are %zu, %zu, %zu, 0x%llx", seen.runs, seen.reps, seen.patient,
+            (unsigned long long)seen.print);
+}
 
 static volatile sig_atomic_t over;
 
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape)
 {
+    seen.target = target_seconds;
     carm_measure_shape_of(code, set_bytes, 1024, shape);
 }
 
@@ -186,7 +201,12 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     m->own_share = meets ? 0.0 : 1.0;
     m->width_share = 1.0;
     m->disturbance = meets ? CARM_CORE_SHARED : CARM_UNDISTURBED;
+    const uint64_t numbers[] = {(uint64_t)team->n, shape->iterations, shape->passes, set, reps};
     over = ++seen.runs == seen.stop_at;
+    seen.reps += reps;
+    seen.patient += team->patience_seconds > 0.0;
+    seen.print = fingerprint(fingerprint(seen.print, code->name, strlen(code->name)), numbers,
+                             sizeof numbers);
     seen.largest = set * (uint64_t)team->n > seen.largest ? set * (uint64_t)team->n : seen.largest;
     seen.below_room = seen.below_room && carm_window_span(code, shape) <= carm_team_room(team);
 }
@@ -342,7 +362,8 @@ static struct carm_model *build_on(const char *of, struct carm_build_config *con
     const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_build_done done = {.reps = 0};
     struct carm_model *model = NULL;
-    seen.runs = seen.teams = 0;
+    seen.runs = seen.teams = seen.reps = seen.patient = 0;
+    seen.print = FINGERPRINT_NONE;
     seen.largest = 0;
     seen.below_room = true;
     static struct carm_observer observer; /* shows nothing */
@@ -397,4 +418,18 @@ static double best_speed(const struct carm_build_plan *plan, const struct carm_m
         best = fmax(best, speed(codes[i]));
     }
     return best;
+}
+
+/* A fingerprint of all figures of a model: its JSON from the configuration on, without times of day. */
+static inline void figures_are(const struct carm_model *m, uint64_t wanted)
+{
+    char *text = carm_model_to_json(m);
+    uint64_t print = FINGERPRINT_NONE;
+    assert_non_null(text);
+    for (char *line = strtok(strstr(text, "\"config\""), "\n"); line; line = strtok(NULL, "\n")) {
+        const bool day = strstr(line, "\"at\":") || strstr(line, "\"validated\":");
+        print = day ? print : fingerprint(print, line, strlen(line));
+    }
+    free(text);
+    fail_if(print != wanted, "figures are 0x%llx", (unsigned long long)print);
 }

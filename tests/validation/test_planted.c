@@ -149,9 +149,13 @@ static void check_validation(struct carm_model *m, const struct carm_host *host)
     const struct carm_validate_words words = {.reps = "256", .quick = "yes", .budget = "600"};
     const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_validate_done done = {.missing = 1};
+    seen.runs = seen.reps = seen.patient = 0;
+    seen.print = FINGERPRINT_NONE;
     fail_if(carm_validate_configure(&config, m, &words, &host->cpu, host->topo, &err) != 0 ||
                 carm_validate_run(&config, host, "planted", &counter, m, &done, &err) != 0,
             "%s", err.text);
+    runs_are(7874, 630464, 7782, 0x68456c78cec83803);
+    figures_are(m, 0xa98cf0368e27282e);
     assert_int_equal(done.missing, 0);
     assert_int_equal(seen.teams, 0);
     assert_near(host->observer->done / host->observer->total, 1.0, 0.05);
@@ -303,6 +307,8 @@ TEST(planted_roofs_are_found)
     struct carm_build_plan plan;
     struct carm_model *m =
         build(&config, (struct carm_build_words){.ops = "fma,add", .ceilings = ""}, &host);
+    runs_are(4203, 372928, 4203, 0x6b14b3cf5c899913);
+    figures_are(m, 0xebb8890fb8a47f58);
     assert_ok(carm_build_plan_open(&plan, &config, &host.cpu, &err));
     assert_int_equal(m->nlevels, LEVELS);
     for (size_t l = 0; l < LEVELS; l++) {

@@ -127,15 +127,17 @@ TEST(memory_domains_are_measured)
     struct carm_model *m =
         build_on(two_nodes, &config,
                  (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1"}, &host);
+    runs_are(1376, 108736, 1376, 0x9ca1738ffa7b14d7);
+    figures_are(m, 0xe1c53df013287237);
     assert_ok(carm_build_plan_open(&plan, &config, &host.cpu, &err));
-    const struct carm_build b = {.config = &config,
-                                 .plan = &plan,
-                                 .cpu = &host.cpu,
-                                 .topo = host.topo,
-                                 .clock = &host.clock,
-                                 .observer = host.observer,
-                                 .last = UINT64_MAX,
-                                 .reps = 256};
+    struct carm_build b = {.config = &config,
+                           .plan = &plan,
+                           .cpu = &host.cpu,
+                           .topo = host.topo,
+                           .clock = &host.clock,
+                           .observer = host.observer,
+                           .last = UINT64_MAX,
+                           .reps = 256};
     /* two layouts of threads, the second of which takes what runs on the same CPUs from the first */
     assert_int_equal(m->nscaling, 2 * (LEVELS + 1));
     for (size_t i = 0; i <= LEVELS; i++) {
@@ -166,7 +168,13 @@ TEST(memory_domains_are_measured)
         free(m->numa);
         free(m->numa_nodes);
         m->nnuma = m->nnuma_nodes = 0;
+        b.reps = how == 3 ? 4096 : 256;
+        seen.reps = seen.runs = 0;
         assert_ok(carm_build_measure_numa(&b, &host, m, &none));
+        assert_int_equal(seen.reps, 5 * (how == 2   ? 0
+                                         : how == 3 ? 512
+                                                    : 256)); /* an eighth, at least 256 */
+        assert_true(how == 2 || seen.target == carm_level_target(1, 2));
         assert_string_equal(none.text, "");
         assert_int_equal(seen.teams, 0);
         assert_int_equal(m->nnuma, 5);
@@ -230,6 +238,8 @@ TEST(disturbed_rounds_change_nothing)
     struct carm_model *m = build(
         &config, (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1"}, &host);
     seen.shared = 0;
+    runs_are(1458, 115072, 1394, 0x9badb6b9f04fbadb);
+    figures_are(m, 0x30df4c70c8ff7790);
     assert_ok(carm_build_plan_open(&plan, &config, &host.cpu, &err));
     for (size_t i = 0; i < m->nroofs; i++) {
         const struct carm_roofs *r = &m->roofs[i];
