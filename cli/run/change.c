@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json_write.h"
 #include "base/text.h"
@@ -36,6 +37,7 @@ void carm_run_change_show(const struct carm_run_changed *changed,
                           const struct carm_run_verdict *verdicts)
 {
     static const double worth_a_row = 0.01, few = 0.005;
+    static const double known_least = 0.2; /* of the time; chosen by hand */
     char gain[32], name[256], today[64], list[CARM_SETTINGS_TEXT_MAX], text[512] = "";
     bool estimate = false; /* what gains is limited by an estimate */
     for (size_t i = 0; i < profile->nrows; i++) {
@@ -48,10 +50,18 @@ void carm_run_change_show(const struct carm_run_changed *changed,
                  "; the limit of %.0f%% of its time is not known: taken as unchanged",
                  100.0 * (1.0 - changed->known));
     }
-    carm_say_error(0, "with %s the program %s be %s as fast%s",
-                   carm_settings_text(list, sizeof list, &changed->changes),
-                   estimate ? "may" : "would",
-                   carm_setting_words(gain, sizeof gain, changed->program), text);
+    carm_settings_text(list, sizeof list, &changed->changes);
+    carm_setting_words(gain, sizeof gain, changed->program);
+    if (changed->known < known_least) {
+        carm_say_error(
+            0, "with %s: nothing is known, as what limits %.0f%% of the program's time is not",
+            list, 100.0 * (1.0 - changed->known));
+    } else if (strcmp(gain, "1x") == 0) {
+        carm_say_error(0, "with %s the program would be as fast as today%s", list, text);
+    } else {
+        carm_say_error(0, "with %s the program %s be %s as fast%s", list,
+                       estimate ? "may" : "would", gain, text);
+    }
     snprintf(text, sizeof text, "%6s  %-28s %-21s %-13s", "time", "limited today by", "then by",
              "times as fast");
     carm_run_say_row(text, "where");
@@ -62,7 +72,8 @@ void carm_run_change_show(const struct carm_run_changed *changed,
             continue;
         }
         const struct carm_verdict *v = &verdicts[i].verdict;
-        snprintf(today, sizeof today, "%s%s", v->estimate ? "maybe " : "",
+        snprintf(today, sizeof today, "%s%s",
+                 v->estimate && v->limit != CARM_LIMIT_UNKNOWN ? "maybe " : "",
                  carm_limit_words(v->limit));
         snprintf(text, sizeof text, "%5.1f%%  %-28s %-21s %-13s", 100.0 * row->share, today,
                  !c->known              ? "-"
