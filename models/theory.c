@@ -384,9 +384,9 @@ static void read_ports(struct carm_jread *r, json_t *obj, struct carm_microarchi
 
 static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
 {
-    static const char *const known[] = {"name",         "vendor", "issue",     "reorder",
-                                        "vector_queue", "cpuid",  "widths",    "core",
-                                        "sources",      "note",   "code_line", "ports"};
+    static const char *const known[] = {
+        "name",    "vendor", "issue",     "reorder", "vector_queue",     "cpuid", "widths", "core",
+        "sources", "note",   "code_line", "ports",   "dispatch_integers"};
     carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     carm_jread_name(r, obj, "name", m->name, sizeof m->name);
     if (carm_text_has_controls(m->name)) { /* names go to terminals */
@@ -397,6 +397,7 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
     m->reorder = read_size(r, obj, "reorder");
     m->vector_queue = read_size(r, obj, "vector_queue");
     m->code_line = read_size(r, obj, "code_line");
+    m->dispatch_integers = read_size(r, obj, "dispatch_integers");
     read_cpuid(r, obj, m);
     read_widths(r, obj, m);
     if (json_object_get(obj, "core"))

@@ -58,6 +58,9 @@ struct carm_microarchitecture {
     double reorder, vector_queue;
     double
         code_line; /* bytes of a line of code, of which one is fetched in a cycle; 0 = not known */
+    /* of the instructions that enter in a cycle, in order, at most so many that take a unit of general registers; 0 = not
+     * known */
+    double dispatch_integers;
     struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
     struct carm_theory_core core[CARM_THEORY_CORE_MAX];
     size_t ncore;

@@ -37,6 +37,20 @@ static bool is_scattered(const struct carm_graph_access *a, const struct carm_ru
 
 /* ---- latencies ---- */
 
+/* Whether a load that extends its number by the sign takes an integer unit; else its load port does so. */
+static bool is_extended_apart(const struct carm_rates *rates)
+{
+    return carm_theory_ports_of(rates->theory, carm_opcode_pipes(CARM_OPCODE_LOAD_SIGNED)) != NULL;
+}
+
+static bool takes_integer_unit(const struct carm_rates *rates, enum carm_opcode_class class)
+{
+    enum carm_core_kind kind;
+    return carm_core_kind_parse(carm_opcode_word(class), &kind) &&
+           carm_core_kind_group(kind) == CARM_CORE_GROUP_INT &&
+           (class != CARM_OPCODE_LOAD_SIGNED || is_extended_apart(rates));
+}
+
 void carm_run_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l)
 {
     memset(l, 0, sizeof *l);
@@ -59,6 +73,14 @@ void carm_run_latencies(const struct carm_rates *rates, struct carm_graph_latenc
             }
         }
     }
+    for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
+        l->integer[c] = takes_integer_unit(rates, (enum carm_opcode_class)c);
+    }
+    if (!is_extended_apart(rates)) {
+        memset(l->of[CARM_OPCODE_LOAD_SIGNED], 0, sizeof l->of[CARM_OPCODE_LOAD_SIGNED]);
+    }
+    l->dispatch = rates->theory ? rates->theory->issue : 0.0;
+    l->dispatch_integers = l->dispatch > 0.0 ? rates->theory->dispatch_integers : 0.0;
     l->load = carm_rates_latency(rates, CARM_CORE_LOAD, "", "", NULL);
     l->load = fmax(l->load, 1.0);
     const struct carm_theory_ports *indexed = carm_theory_ports_of(rates->theory, "load-indexed");
@@ -87,7 +109,8 @@ static void add_unit(struct carm_bounds_input *in, struct carm_bounds_unit *unit
     const char *isa = carm_opcode_isa((enum carm_opcode_width)insn->width);
     const char *precision = carm_opcode_precision((enum carm_opcode_precision)insn->precision);
     const char *pipes = carm_opcode_pipes((enum carm_opcode_class)insn->class);
-    if (!carm_core_kind_parse(carm_opcode_word((enum carm_opcode_class)insn->class), &kind)) {
+    if (!carm_core_kind_parse(carm_opcode_word((enum carm_opcode_class)insn->class), &kind) ||
+        (insn->class == CARM_OPCODE_LOAD_SIGNED && !is_extended_apart(&in->rates))) {
         return;
     }
     for (size_t i = 0; i < in->nunits; i++) {
@@ -265,6 +288,7 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
     in->chain_cycles = code->inner || code->ngaps ? graph->cycles : 0.0;
     in->forward_cycles = graph->of[CARM_OPCODE_FORWARD] + graph->of[CARM_OPCODE_FORWARD_STRADDLING];
     in->straddles = graph->straddles;
+    in->dispatch_cycles = graph->dispatched;
     chain_text(chain, CARM_RUN_CHAIN_MAX, graph);
     in->chain = chain;
     in->counter = graph->links < 1.5 && graph->of[CARM_OPCODE_INT_ADD] > 0.5 * graph->cycles;

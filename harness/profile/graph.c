@@ -137,6 +137,9 @@ struct machine {
     double *left, *began;                   /* [STEPS_MAX] */
     int nbegan;
     double entered;
+    /* cycles in which instructions entered, and those of the latest one */
+    double cycles;
+    unsigned together, integers;
     unsigned top; /* of the x87 stack, which grows down */
 };
 
@@ -416,6 +419,26 @@ static double latency_of(const struct carm_graph_latencies *l, const struct carm
     return l->of[op->class][op->width][op->precision];
 }
 
+/* An instruction enters, behind those before it. */
+static void dispatch(struct machine *m, const struct carm_flow_op *op)
+{
+    const struct carm_graph_latencies *l = m->latencies;
+    const bool jumps = (op->flags & (CARM_OPCODE_BRANCH | CARM_OPCODE_JUMP)) != 0;
+    const unsigned integers = l->integer[op->class] || jumps ? 1 : 0;
+    if (op->flags & CARM_OPCODE_FUSED || !(l->dispatch_integers > 0.0)) {
+        return;
+    }
+    for (unsigned i = 0; i < op->slots; i++) {
+        const unsigned more = i == 0 ? integers : 0;
+        if (m->together + 1 > l->dispatch || m->integers + more > l->dispatch_integers) {
+            m->cycles += 1.0;
+            m->together = m->integers = 0;
+        }
+        m->together++;
+        m->integers += more;
+    }
+}
+
 /* When an instruction enters the core at the earliest. */
 static double enter(struct machine *m, const struct carm_flow_op *op)
 {
@@ -497,6 +520,7 @@ static void execute(struct machine *m, uint32_t i)
     } else if (op->value == CARM_VALUE_LEA) {
         in = later(in, at);
     }
+    dispatch(m, op);
     step->before = in.step;
     step->compute = (float)latency_of(m->latencies, op);
     const struct ready out = {in.cycles + (double)step->compute, m->nsteps};
@@ -671,6 +695,7 @@ static void run(struct machine *m)
     static const double hardly = 1e-6; /* cycles, far above the rounding errors of such sums */
     struct ready last[ITERATIONS_MAX + 1];
     int steps[ITERATIONS_MAX + 1];
+    double cycles[ITERATIONS_MAX + 1] = {0.0};
     int n = 0;
     last[0] = (struct ready){0.0, NEVER};
     steps[0] = 0;
@@ -678,11 +703,13 @@ static void run(struct machine *m)
         n++;
         last[n] = m->last;
         steps[n] = m->nsteps;
+        cycles[n] = m->cycles;
     }
     if (n < ITERATIONS_MIN) {
         return;
     }
     const int half = n / 2;
+    m->graph->dispatched = (cycles[n] - cycles[half]) / (n - half);
     m->graph->cycles = (last[n].cycles - last[half].cycles) / (n - half);
     m->graph->straddles = m->straddles / n;
     if (m->graph->cycles > hardly) {

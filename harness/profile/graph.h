@@ -24,6 +24,10 @@ struct carm_graph_latencies {
     double forward, forward_vector,
         forward_straddling; /* from stored data to the result of a load of these data */
     double forward_part;    /* likewise of a load that also computes or extends its number */
+    /* Instructions that enter in a cycle, in order, and those of them that take a unit of general registers, among them
+     * jumps; 0 = not known */
+    double dispatch, dispatch_integers;
+    bool integer[CARM_OPCODE_CLASSES]; /* classes that take such a unit */
     /* [nops] cycles added to a load of the instruction for its misses; NULL = none */
     const double *beyond;
 };
@@ -58,8 +62,9 @@ struct carm_graph {
     double cycles;                  /* cycles of an iteration by the longest chain; 0 = no chain */
     double of[CARM_OPCODE_CLASSES]; /* cycles by class; CARM_OPCODE_LOAD contains the cycles of
                                      * misses */
-    double links;                   /* instructions of the chain in an iteration */
-    double straddles;               /* loads of an iteration that wait until a store has left the
+    double dispatched; /* cycles in which an iteration's instructions enter; 0 = not known */
+    double links;      /* instructions of the chain in an iteration */
+    double straddles;  /* loads of an iteration that wait until a store has left the
                                      * store buffer */
     struct carm_graph_access *accesses; /* [nops] */
 };

@@ -247,11 +247,14 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_MOVNTI:
         op->class = CARM_OPCODE_NONE;
         break;
-    case ZYDIS_MNEMONIC_MOVZX:
-    case ZYDIS_MNEMONIC_MOVSX:
-    case ZYDIS_MNEMONIC_MOVSXD: /* from memory, a part of the load */
+    case ZYDIS_MNEMONIC_MOVZX: /* from memory, a part of the load */
         op->class =
             operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? CARM_OPCODE_NONE : CARM_OPCODE_INT_ADD;
+        break;
+    case ZYDIS_MNEMONIC_MOVSX:
+    case ZYDIS_MNEMONIC_MOVSXD:
+        op->class = operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? CARM_OPCODE_LOAD_SIGNED
+                                                                  : CARM_OPCODE_INT_ADD;
         break;
     case ZYDIS_MNEMONIC_NOP:
     case ZYDIS_MNEMONIC_ENDBR64:

@@ -54,6 +54,7 @@
     ROW(INT_LOGIC, "int-logic", "int-logic")                                               \
     ROW(INT_SHIFT, "int-shift", "int-shift")                                               \
     ROW(INT_SHIFT_BY, "int-shift-by", "int-shift-by")                                      \
+    ROW(LOAD_SIGNED, "int-add", "load-signed") /* movsx of memory */                       \
     ROW(LEA, "lea", "lea")                                                                 \
     ROW(LEA_INDEXED, "lea", "lea-indexed") /* two registers */                             \
     ROW(LEA_COMPLEX, "lea-complex", "lea-complex")                                         \

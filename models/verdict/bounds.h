@@ -122,6 +122,9 @@ struct carm_bounds_input {
     size_t nunits;
     double
         slots; /* operations as they are issued: a compare and its jump are one, some instructions are two */
+    double
+        dispatch_cycles; /* in which they enter, in order, as many in a cycle as the core takes of each kind; 0 = not
+                             * known */
     double renamed;  /* instructions that write a general register, but moves of one to another */
     double fused;    /* jumps that are one with the comparison before them */
     double branches; /* conditional */

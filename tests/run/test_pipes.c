@@ -68,6 +68,9 @@ TEST(pipes_of_instructions)
         {"\xb8\x07\x00\x00\x00", 5, "int-add"},      /* mov eax, 7 */
         {"\xc7\x07\x07\x00\x00\x00", 6, ""},         /* mov dword [rdi], 7 */
         {"\x48\x89\xd8", 3, ""},                     /* mov rax, rbx */
+        {"\x48\x63\x07", 3, "load-signed"},          /* movsxd rax, [rdi] */
+        {"\x48\x63\xc7", 3, "int-add"},              /* movsxd rax, edi */
+        {"\x0f\xb6\x07", 3, ""},                     /* movzx eax, byte [rdi] */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct carm_flow_op *op = decode(cases[i].bytes, cases[i].n);
@@ -177,23 +180,80 @@ TEST(loads_of_both_kinds)
     assert_near(cycles_of(&in, "load ports"), 3.0, 1e-9);
 }
 
-/* mov rax, [rdi + rax]; jmp: an index takes a cycle more */
-TEST(indexed_loads)
+/* Bounds' input of a loop of straight code whose last instruction jumps to the first. */
+static struct carm_bounds_input input_of(const struct carm_microarchitecture *theory,
+                                         const uint8_t *bytes, size_t n)
 {
-    static const uint8_t bytes[] = {0x48, 0x8b, 0x04, 0x07, 0xeb, 0xfa};
+    static struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
+    static char chain[CARM_RUN_CHAIN_MAX];
     struct carm_flow_code code = {.inner = true, .iterations = 100.0};
-    struct carm_code_piece piece = {.end = sizeof bytes, .executions = 100.0, .jumps = true};
-    struct carm_bounds_input in = {.rates.theory = &zen, .clock_hz = 1e9};
-    struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
-    char chain[CARM_RUN_CHAIN_MAX];
+    struct carm_code_piece piece = {.end = n, .executions = 100.0, .jumps = true};
+    struct carm_bounds_input in = {.rates.theory = theory, .clock_hz = 1e9};
     struct carm_graph graph;
-    assert_ok(carm_flow_ops_decode(bytes, sizeof bytes, 0, 100.0, &code.ops, &code.nops,
-                                   &code.ops_room, &err));
+    assert_ok(
+        carm_flow_ops_decode(bytes, n, 0, 100.0, &code.ops, &code.nops, &code.ops_room, &err));
     piece.n = code.nops;
     code.pieces = &piece;
     code.npieces = 1;
     assert_ok(carm_run_code_input(&code, &graph, &in, units, chain, &err));
-    assert_near(in.chain_cycles, 5.0, 1e-6); /* not the 4 of a load without an index */
     carm_graph_close(&graph);
     free(code.ops);
+    return in;
+}
+
+/* mov rax, [rdi + rax]; jmp: an index takes a cycle more */
+TEST(indexed_loads)
+{
+    static const uint8_t bytes[] = {0x48, 0x8b, 0x04, 0x07, 0xeb, 0xfa};
+    const struct carm_bounds_input in = input_of(&zen, bytes, sizeof bytes);
+    assert_near(in.chain_cycles, 5.0, 1e-6); /* not the 4 of a load without an index */
+}
+
+/* Instructions enter in order, 6 in a cycle, of which 4 may take integer units: measured on Zen 4. */
+TEST(dispatch)
+{
+    static const uint8_t load[] = {0x48, 0x8b, 0x46, 0x08}; /* mov rax, [rsi+8] */
+    static const uint8_t lea[] = {0x4d, 0x8d, 0x4d, 0x01};  /* lea r9, [r13+1] */
+    static const uint8_t end[] = {0x48, 0xff, 0xc9, 0x75, 0x00};
+    static const struct {
+        const char *order; /* l: load, a: lea; dec rcx and jne behind them */
+        double cycles;
+    } cases[] = {{"llllaaaaaaaa", 2.5},
+                 {"laalaalaalaa", 2.25},
+                 {"llllaaaaaaaaa", 3.0},
+                 {"lll", 4.0 / 6.0},
+                 {"aaaa", 1.25}};
+    struct carm_microarchitecture core = zen;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t bytes[64];
+        size_t n = 0;
+        for (const char *c = cases[i].order; *c; c++, n += sizeof lea) {
+            memcpy(bytes + n, *c == 'l' ? load : lea, sizeof lea);
+        }
+        memcpy(bytes + n, end, sizeof end);
+        core.dispatch_integers = 4.0;
+        struct carm_bounds_input in = input_of(&core, bytes, n + sizeof end);
+        assert_near(in.dispatch_cycles, cases[i].cycles, 0.02);
+        /* no bound of its own where it is that of all instructions */
+        assert_near(cycles_of(&in, "enter, in order"),
+                    in.dispatch_cycles > in.slots / 6.0 ? in.dispatch_cycles : 0.0, 1e-9);
+        core.dispatch_integers = 0.0;
+        in = input_of(&core, bytes, n + sizeof end);
+        assert_near(in.dispatch_cycles, 0.0, 0.0);
+    }
+}
+
+/* movsx eax, word ptr [rdi+rax*2]; jmp: the sign takes an integer unit where the load port has none for it */
+TEST(loads_with_sign)
+{
+    static const uint8_t bytes[] = {0x0f, 0xbf, 0x04, 0x47, 0xeb, 0xfa};
+    struct carm_microarchitecture core = zen;
+    struct carm_bounds_input in = input_of(&core, bytes, sizeof bytes);
+    assert_near(in.chain_cycles, 5.0, 1e-6);
+    assert_int_equal(in.nunits, 0);
+    core.ports[core.nports++] = (struct carm_theory_ports){"load-signed", "0123", 1};
+    in = input_of(&core, bytes, sizeof bytes);
+    assert_near(in.chain_cycles, 6.0, 1e-6);
+    assert_int_equal(in.nunits, 1);
+    assert_int_equal(in.units[0].kind, CARM_CORE_INT_ADD);
 }
