@@ -292,7 +292,7 @@ static void bound_issue(const struct carm_bounds_input *in, struct carm_bounds *
                     each > 0.0 ? 1.0 / each : 0.0, origin_of(measured));
     if (in->rates.theory && in->dispatch_cycles > in->slots * each) {
         carm_bounds_add(
-            out, CARM_LIMIT_INTEGER, in->dispatch_cycles / in->clock_hz, false,
+            out, CARM_LIMIT_ISSUE, in->dispatch_cycles / in->clock_hz, false,
             "%.3g cycles in which %.4g instructions enter, in order, %.0f in a cycle, at most %.0f of them of "
             "integer units: measured on the microarchitecture",
             in->dispatch_cycles, in->slots, in->rates.theory->issue,
