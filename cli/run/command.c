@@ -659,9 +659,9 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         } else if (opt_set && first_rank) {
             const char *uncounted = strstr(run->counted, "unavailable: ");
             carm_say_error(0, "--set: nothing is known of another machine: %s",
-                           missing[0]  ? missing
-                           : uncounted ? strchr(uncounted, ' ') + 1
-                                       : "no loop has a share of the time");
+                           uncounted    ? strchr(uncounted, ' ') + 1
+                           : missing[0] ? missing
+                                        : "no loop has a share of the time");
         }
         if (opt_what_if) {
             carm_run_whatif_show(&whatif, &profile);

@@ -185,7 +185,7 @@ assert run["whole"]["dram_bytes"] > 1.8 * cold, run["whole"]
 assert len(there["parts"]) == len(run["parts"]), there
 END
 ok 'caches of other sizes are simulated beside those of the model'
-grep -q '^carm: with L3 16 MiB (256 KiB today) and DRAM bandwidth 2x the program \(would\|may\) be ' err &&
+grep -q '^carm: with L3 16 MiB (256 KiB today) and DRAM bandwidth 2x\( the program \(would\|may\) be\|: nothing is known\)' err &&
     grep -q '^carm: bytes with these caches: L2 .* today), L3 .*, DRAM ' err && ! grep -q 'maybe not known' err
 ok 'what they would bring is said'
 # a sample of both: their sets are chosen alike
