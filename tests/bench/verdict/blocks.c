@@ -672,6 +672,7 @@ static double trip_ticks(const struct state *from, size_t n, unsigned width, uin
     for (size_t i = 0; i < n * trips; i++) {
         memcpy(block_gate.gp, from[order[i] % n].gp, sizeof block_gate.gp);
         block_gate.trips = 1;
+        _mm_lfence(); /* or chains of short loops overlap with those of the next trip */
         block_enter();
     }
     const double t = (double)(ticks() - begin);
