@@ -750,7 +750,11 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
     int rc = regions && !run->no_time ? carm_regions_first(regions, err) : 0;
     rc = rc || run->no_time ? rc : run_for_time(run, counters, announce, &input, &ended, err);
     rc = rc || !regions ? rc : carm_regions_again(regions, err);
-    if (!rc && !ended && !run->no_time && run->timed) {
+    const bool parts = carm_run_shows_parts(run) || (run->sink && !run->for_parts);
+    translation.blocks = parts ? translation.blocks : NULL;
+    if (!parts) {
+        carm_translator_drop_addresses(translator);
+    } else if (!rc && !ended && !run->no_time && run->timed) {
         run->timed(run->timed_arg, run->cpu_seconds);
     }
     rc = rc || ended ? rc : carm_launch_open(&launch, run->argv, NULL, counted_flags(run), err);
@@ -771,7 +775,9 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         const bool whole =
             !explain_incomplete(run, counters, &translation, timed_status, same_input);
         run->has_blocks = run->by_code && whole;
-        if (run->by_code && !whole) { /* of a part of the program */
+        if (!translation.blocks) {
+            carm_blocks_open(&run->blocks);
+        } else if (!whole) { /* of a part of the program */
             carm_blocks_close(&run->blocks);
         }
         if (whole && regions) {
@@ -781,7 +787,7 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
             take_both(run, counters, &translation);
             note_other_work(run);
         }
-        if (run->has_blocks && !run->no_time && run->repeat > 1) {
+        if (parts && run->has_blocks && !run->no_time && run->repeat > 1) {
             count_again(run, input.begin);
         }
         settle(run, timed_status, translation.threads);
@@ -891,6 +897,13 @@ static int run_with_counters(struct carm_run *run, struct carm_counters *counter
 bool carm_run_is_short(const struct carm_run *run)
 {
     return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
+}
+
+bool carm_run_shows_parts(const struct carm_run *run)
+{
+    const uint64_t n = run->has_samples ? run->samples.total : 0;
+    const bool few = (run->no_time || run->hz) && n < CARM_PROFILE_FEW;
+    return run->by_code && (!few || run->always_sampled || run->unsampled[0]);
 }
 
 double carm_run_times(const struct carm_run *run)

@@ -62,6 +62,8 @@ struct carm_run {
     /* of the stepping, and told when the program runs twice; borrowed */
     struct carm_observer *observer;
     const struct carm_address_sink *sink; /* of translation: takes addresses; borrowed, NULL */
+    bool
+        for_parts; /* the addresses are for the parts alone: none are recorded of a run without parts */
     /* called between the timed run and the counted one; may set the sink's sample; NULL = not
      * called */
     void (*timed)(void *arg, double cpu_seconds);
@@ -105,6 +107,9 @@ struct carm_run {
 
 /* Whether the time is known and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
 bool carm_run_is_short(const struct carm_run *run);
+
+/* Whether the program's parts have rows: they were asked for, or the samples of the free run are enough. */
+bool carm_run_shows_parts(const struct carm_run *run);
 
 /* How many free runs the samples are of. */
 double carm_run_times(const struct carm_run *run);

@@ -625,7 +625,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     const bool first_rank = !run->row.rank[0] || strcmp(run->row.rank, "0") == 0;
     int rc = 0;
     carm_parts_missing(missing, sizeof missing, run);
-    if (has_parts(run) && (!missing[0] || run->unsampled[0] || run->always_sampled)) {
+    if (has_parts(run) && carm_run_shows_parts(run)) {
         rc = carm_run_rows_open(&profile, run, parts_by, min_share, simulated, err);
     }
     if (!rc && first_rank && !opt_no_measure && (!opt_quiet || opt_json || opt_report)) {
@@ -737,6 +737,7 @@ static int open_wanted(struct carm_run_levels **out, struct carm_run *run,
     }
     if (!opt_regions && run->by_code && !run->no_time && carm_addresses_sampled_here() &&
         (run->provider == CARM_PROVIDER_TRANSLATE || run->provider == CARM_PROVIDER_AUTO)) {
+        run->for_parts = true;
         open_levels(out, run, some, carm_run_prefetch_find("none"), sink, &none);
     }
     return 0;

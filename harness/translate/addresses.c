@@ -443,8 +443,11 @@ static void *work(void *arg)
 {
     struct carm_addresses *a = arg;
     const struct timespec moment = {0, 20000000};
-    while (!atomic_load(&a->ended)) {
+    for (;;) {
         const uint32_t bell = __atomic_load_n(&a->shared->bell, __ATOMIC_ACQUIRE);
+        if (atomic_load(&a->ended)) { /* after the bell: `stop` rings after it has set this */
+            break;
+        }
         collect(a, false);
         if (!merge(a, false) &&
             syscall(SYS_futex, &a->shared->bell, FUTEX_WAIT, bell, &moment, NULL, 0) != 0 &&
@@ -509,6 +512,7 @@ static void stop(struct carm_addresses *a)
 {
     if (a->started) {
         atomic_store(&a->ended, true);
+        __atomic_fetch_add(&a->shared->bell, 1, __ATOMIC_ACQ_REL);
         syscall(SYS_futex, &a->shared->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
         pthread_join(a->thread, NULL);
         a->started = false;

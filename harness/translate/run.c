@@ -120,6 +120,15 @@ void carm_translator_close(struct carm_translator *tr)
     free(tr);
 }
 
+void carm_translator_drop_addresses(struct carm_translator *tr)
+{
+    if (tr->addresses) {
+        carm_addresses_close(tr->addresses);
+        tr->addresses = NULL;
+        tr->stock = carm_stock_open(&tr->cpu);
+    }
+}
+
 int carm_translator_see(struct carm_translator *tr, const char *name, struct carm_err *err)
 {
     enum { EACH = 2048, MOST = 1024 };

@@ -52,6 +52,9 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
                          struct carm_err *err);
 void carm_translator_close(struct carm_translator *translator); /* NULL allowed */
 
+/* From the next program on, no addresses are recorded, so that its programs share and keep their code. */
+void carm_translator_drop_addresses(struct carm_translator *translator);
+
 /* From the next program on: it sees the CPU of that name (harness/translate/cpu.h) in cpuid, xgetbv, AT_HWCAP,
  * AT_HWCAP2 and /proc/cpuinfo; an instruction that this CPU lacks ends the counting, and is named.
  * returns as carm_cpu_find */

@@ -495,4 +495,44 @@ TEST(by_counters)
     free(papi);
 }
 
+/* A run that is too short for rows of its parts records no addresses for them, and its blocks are not looked up. */
+static void count_access(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
+                         enum carm_address_kind kind, const struct carm_address_by *by)
+{
+    uint64_t *n = arg;
+    ++*n;
+}
+
+TEST(short_runs_have_no_parts)
+{
+    static const struct {
+        bool for_parts, asked, no_time, parts, addresses;
+    } of[] = {{.for_parts = true},
+              {.for_parts = false, .addresses = true},
+              {.for_parts = true, .asked = true, .parts = true, .addresses = true},
+              {.for_parts = true, .no_time = true}};
+    double instructions = 0.0;
+    skip_if(!compiled || !steps || !carm_addresses_sampled_here(), "no compiler, or no tracing");
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char *argv[] = {program, "x0", NULL};
+        uint64_t n = 0;
+        const struct carm_address_sink sink = {.take = count_access, .arg = &n};
+        struct carm_run run = run_of(CARM_PROVIDER_TRANSLATE, argv);
+        run.hz = 499;
+        run.sink = &sink;
+        run.for_parts = of[i].for_parts;
+        run.always_sampled = of[i].asked;
+        run.no_time = of[i].no_time;
+        assert_ok(carm_run_count(&run, &err));
+        const double counted = run.row.counts.q[CARM_Q_INSTRUCTIONS].value;
+        instructions = i ? instructions : counted;
+        assert_near(counted, instructions, 0.0);
+        assert_int_equal(n > 0, of[i].addresses);
+        assert_int_equal(carm_run_shows_parts(&run), of[i].parts || run.unsampled[0]);
+        assert_true(run.has_blocks);
+        assert_int_equal(run.blocks.nblocks > 0, of[i].addresses);
+        carm_run_close(&run);
+    }
+}
+
 RUN_TESTS(compile, discard)
