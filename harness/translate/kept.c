@@ -10,11 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/hash.h"
 #include "base/job.h"
 #include "base/outfile.h"
+#include "harness/translate/memory_file.h"
 #include "harness/translate/tally.h"
 
 enum {
@@ -149,6 +151,23 @@ static struct carm_ready *map(int fd, const struct stat *s, uint64_t key)
     return NULL;
 }
 
+/* Programs execute the file's code, which a file system mounted without execution refuses: a copy in memory serves as
+ * well. returns fd, or the copy's; -1: no memory */
+static int executable(int fd, const struct carm_ready *r)
+{
+    struct statvfs s;
+    if (fstatvfs(fd, &s) != 0 || !(s.f_flag & ST_NOEXEC)) {
+        return fd;
+    }
+    int copy = carm_memory_file("carm-ready", r->bytes);
+    if (copy >= 0 && carm_outfile_write_all(copy, r, r->bytes) != 0) {
+        (void)close(copy);
+        copy = -1;
+    }
+    (void)close(fd);
+    return copy;
+}
+
 struct carm_ready *carm_kept_read(uint64_t key, int *fd)
 {
     const int folder = open_folder(false);
@@ -162,6 +181,12 @@ struct carm_ready *carm_kept_read(uint64_t key, int *fd)
     if (!r && *fd >= 0) {
         (void)close(*fd);
         *fd = -1;
+    } else if (r) {
+        *fd = executable(*fd, r);
+        if (*fd < 0) {
+            (void)munmap(r, r->bytes);
+            r = NULL;
+        }
     }
     if (folder >= 0) {
         (void)close(folder);

@@ -525,6 +525,20 @@ awk '/^[0-9a-f]+-[0-9a-f]+ / { at = $1 } $1 == "Size:" { kib = $2 }
     END { if (!n) print "no large mapping" }' smaps >large
 [ -s smaps ] && [ ! -s large ]
 ok 'large memory of the translator is left out of core files'
+# kept code on a file system from which nothing is executed
+mkdir noexec
+if setarch -R true 2>err && unshare -rm mount -t tmpfs -o noexec none noexec 2>>err; then
+    unshare -rm sh -c 'mount -t tmpfs -o noexec none noexec || exit
+        for i in 1 2; do
+            CARM_KEEP_CODE=1 XDG_CACHE_HOME=$PWD/noexec "$0" run -q --counters translate --no-time -o noexec.csv -- true ||
+                exit
+        done
+        ls noexec/carm/translated | wc -l' "$carm" >out 2>err
+    [ "$(cat out)" = 1 ] && [ "$(tail -n +2 noexec.csv | cut -d, -f9 | sort | uniq -c)" = '      2 translated' ]
+    ok 'kept code where nothing may be executed'
+else
+    skip 'kept code where nothing may be executed' "$(cut -c1-150 err)"
+fi
 # what the engine is made of calls no C library: only libZydis
 if [ -e "$top/build/engine/engine.so" ]; then
     nm -D --undefined-only "$top/build/engine/engine.so" | grep -v ' Zydis' >out
