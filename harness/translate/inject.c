@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/translate/layout.h"
@@ -96,24 +97,6 @@ static void hold(struct target *t, int signo)
         t->stop = 0;
     } else if (t->nheld < SIGNALS_MAX) {
         t->held[t->nheld++] = signo;
-    }
-}
-
-/* Lets the program execute one instruction, or return from its exec. returns 0, or -1 when the
- * program has ended */
-static int step(struct target *t)
-{
-    for (;;) {
-        int status = 0;
-        if (ptrace(PTRACE_SINGLESTEP, t->pid, NULL, NULL) != 0 || !await_stop(t->pid, &status)) {
-            return -1;
-        }
-        if (status >> 16 == 0 && WSTOPSIG(status) == SIGTRAP) {
-            return 0;
-        }
-        if (status >> 16 == 0) {
-            hold(t, WSTOPSIG(status));
-        }
     }
 }
 
@@ -322,6 +305,7 @@ struct mapped {
     int fd; /* -1 = none */
     uint64_t at, bytes, prot, flags;
     bool done;
+    uint32_t opened; /* of READY: the program's file descriptor, which is not closed, + 1 */
 };
 
 enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, READY, LEFT, MAPPED };
@@ -346,8 +330,13 @@ static int64_t map_opened(const struct mapped *m, int64_t got)
     return got == (int64_t)m->at ? 0 : got < 0 ? got : -EEXIST;
 }
 
+static bool stays_open(const struct mapped *m)
+{
+    return m->at == CARM_READY_AT;
+}
+
 /* Maps a file that the program cannot open by its name. returns 0 or -errno */
-static int64_t map_passed(struct target *t, const struct mapped *m)
+static int64_t map_passed(struct target *t, struct mapped *m)
 {
     const int64_t opened = pass_file(t, m->fd);
     if (opened < 0) {
@@ -357,7 +346,11 @@ static int64_t map_passed(struct target *t, const struct mapped *m)
                              (const uint64_t[]){m->at, m->bytes, m->prot,
                                                 m->flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE,
                                                 (uint64_t)opened, 0});
-    call(t, SYS_close, (const uint64_t[]){(uint64_t)opened, 0, 0, 0, 0, 0});
+    if (stays_open(m) && map_opened(m, got) == 0) {
+        m->opened = (uint32_t)opened + 1;
+    } else {
+        call(t, SYS_close, (const uint64_t[]){(uint64_t)opened, 0, 0, 0, 0, 0});
+    }
     return map_opened(m, got);
 }
 
@@ -388,7 +381,8 @@ static size_t fill_batch(struct batch *b, const struct carm_engine *image,
         add_call(b, &n, unused, SYS_mmap,
                  (const uint64_t[]){m->at, m->bytes, m->prot,
                                     m->flags | MAP_FIXED_NOREPLACE | MAP_NORESERVE, 0, 0});
-        add_call(b, &n, unused, SYS_close, (const uint64_t[]){0, 0, 0, 0, 0, 0});
+        add_call(b, &n, unused, stays_open(m) ? SYS_getpid : SYS_close,
+                 (const uint64_t[]){0, 0, 0, 0, 0, 0});
     }
     for (int i = 0; i < CARM_IMAGE_CODES; i++) {
         const uint64_t begin = image->code[i].begin;
@@ -419,6 +413,7 @@ static int64_t map_by_name(struct target *t, const struct carm_engine *image,
         const int64_t opened = (int64_t)made[0].nr;
         rc = opened < 0 ? opened : map_opened(m, (int64_t)made[1].nr);
         m->done = rc == 0;
+        m->opened = m->done && stays_open(m) ? (uint32_t)opened + 1 : 0;
         *failed = rc ? i : MAPPED;
         if (rc && opened >= 0) {
             call(t, SYS_close, (const uint64_t[]){(uint64_t)opened, 0, 0, 0, 0, 0});
@@ -454,35 +449,71 @@ static int64_t map_all(struct target *t, const struct carm_engine *image,
     }
 }
 
-bool carm_inject_ranges(FILE *maps, struct carm_boot *boot)
+/* The number of a map that is a file's in ready code, + 1; 0 = none */
+static uint16_t find_map(const struct carm_ready_files *code, const struct carm_maps_line *line)
+{
+    char path[CARM_TALLY_PATH_MAX];
+    if (!code || !code->nmaps || line->path[0] != '/' || line->writable || line->shared ||
+        !carm_maps_path(line->path, path, sizeof path)) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < code->nmaps; i++) {
+        const struct carm_tally_map *map = &code->maps[i];
+        if (map->begin == line->begin && map->end == line->end && map->offset == line->offset &&
+            map->inode == line->inode && strncmp(map->path, path, sizeof path) == 0) {
+            return (uint16_t)(i + 1);
+        }
+    }
+    return 0;
+}
+
+bool carm_inject_ranges(FILE *maps, const struct carm_ready_files *code, struct carm_boot *boot)
 {
     char *text = NULL; /* paths have no limit: the rest of a cut line would be read as a line */
     size_t room = 0;
     boot->nranges = 0;
     while (boot->nranges < CARM_BOOT_RANGES && getline(&text, &room, maps) > 0) {
         struct carm_maps_line line;
+        text[strcspn(text, "\n")] = '\0'; /* the kernel writes one of a path as \012 */
         if (!carm_maps_read(text, &line) || !line.executable || line.begin >> 47) {
             continue; /* the old page of system calls in the kernel's half is not translated */
         }
-        boot->ranges[boot->nranges++] =
-            (struct carm_range){.begin = line.begin,
-                                .end = line.end,
-                                .flags = (line.writable ? CARM_RANGE_WRITABLE : 0U) |
-                                         (line.shared ? CARM_RANGE_SHARED : 0U)};
+        const uint16_t map = find_map(code, &line);
+        boot->ranges[boot->nranges++] = (struct carm_range){
+            .begin = line.begin,
+            .end = line.end,
+            .flags = (line.writable ? CARM_RANGE_WRITABLE : 0U) |
+                     (line.shared ? CARM_RANGE_SHARED : 0U) | (map ? CARM_RANGE_KNOWN : 0U),
+            .map = map};
     }
     free(text);
     return boot->nranges > 0 && boot->nranges < CARM_BOOT_RANGES;
 }
 
 /* The program's executable memory. returns false when the maps cannot be read */
-static bool read_ranges(pid_t pid, struct carm_boot *boot)
+static bool read_ranges(pid_t pid, const struct carm_ready_files *code, struct carm_boot *boot)
 {
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
     FILE *f = fopen(path, "re");
-    const bool good = f && carm_inject_ranges(f, boot);
+    const bool good = f && carm_inject_ranges(f, code, boot);
     if (f) {
         fclose(f);
+    }
+    return good;
+}
+
+/* Notes in the tally when the program mapped the files that ready code knows, as the engine does for later ones. */
+static bool note_times(int tally, const struct carm_boot *boot)
+{
+    struct timespec now = {0, 0};
+    bool good = clock_gettime(CLOCK_REALTIME, &now) == 0;
+    const uint64_t ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    for (uint32_t i = 0; i < boot->nranges && good; i++) {
+        const uint64_t map = boot->ranges[i].map;
+        const uint64_t at = CARM_TALLY_MAPS_AT + (map - 1) * sizeof(struct carm_tally_map) +
+                            offsetof(struct carm_tally_map, time_ns);
+        good = !map || pwrite(tally, &ns, sizeof ns, (off_t)at) == (ssize_t)sizeof ns;
     }
     return good;
 }
@@ -642,19 +673,20 @@ static void tell_kernels_view(struct target *t, const struct carm_cpu_view *cpu)
 }
 
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
-                int control, int records, int stock, int ready, uint64_t ready_bytes, int left,
-                uint32_t program, const struct carm_record_sample *sample,
-                const struct carm_cpu_view *cpu, struct carm_err *err)
+                int control, int records, const struct carm_ready_files *code, uint32_t program,
+                const struct carm_record_sample *sample, const struct carm_cpu_view *cpu,
+                struct carm_err *err)
 {
     struct target t = {.pid = pid, .mem = -1};
     static struct carm_boot boot; /* of some KiB */
     static struct carm_xlayout layout;
     char path[PATH_ROOM];
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
-    if (step(&t) != 0 || ptrace(PTRACE_GETREGS, pid, NULL, &t.regs) != 0) {
+    if (ptrace(PTRACE_GETREGS, pid, NULL, &t.regs) != 0) {
         return refuse(&t, err,
                       "a program ended, or could not be traced, before it could be counted");
     }
+    t.regs.rax = 0; /* exec has not returned yet */
     t.mem = open(path, O_RDWR | O_CLOEXEC);
     if (t.regs.cs != USER_CS_64) {
         return refuse(&t, err, "it is a 32-bit program");
@@ -671,7 +703,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     if (records >= 0) {
         boot.sample = *sample;
     }
-    if (!read_ranges(pid, &boot)) {
+    if (!read_ranges(pid, records < 0 ? code : NULL, &boot) || !note_times(tally, &boot)) {
         return refuse(&t, err, "its memory cannot be read (/proc)");
     }
     carm_inject_random(pid);
@@ -684,14 +716,17 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     }
     const uint64_t rw = PROT_READ | PROT_WRITE;
     struct mapped list[MAPPED] = {
-        [IMAGE] = {image->fd, image->at, image->bytes, rw, MAP_PRIVATE, false},
-        [TALLY] = {tally, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, rw, MAP_SHARED, false},
-        [CONTROL] = {control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED, false},
-        [RECORDS] = {records, CARM_RECORDS_AT, CARM_RECORDS_BYTES, rw, MAP_SHARED, false},
-        [STOCK] = {records < 0 ? stock : -1, CARM_STOCK_AT, CARM_STOCK_BYTES, PROT_READ, MAP_SHARED,
-                   false},
-        [READY] = {records < 0 ? ready : -1, CARM_READY_AT, ready_bytes, rw, MAP_PRIVATE, false},
-        [LEFT] = {records < 0 ? left : -1, CARM_LEFT_AT, CARM_READY_BYTES, rw, MAP_SHARED, false}};
+        [IMAGE] = {image->fd, image->at, image->bytes, rw, MAP_PRIVATE, false, 0},
+        [TALLY] = {tally, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, rw, MAP_SHARED, false, 0},
+        [CONTROL] = {control, CARM_CONTROL_AT, sizeof(struct carm_control), rw, MAP_SHARED, false,
+                     0},
+        [RECORDS] = {records, CARM_RECORDS_AT, CARM_RECORDS_BYTES, rw, MAP_SHARED, false, 0},
+        [STOCK] = {records < 0 ? code->stock : -1, CARM_STOCK_AT, CARM_STOCK_BYTES, PROT_READ,
+                   MAP_SHARED, false, 0},
+        [READY] = {records < 0 ? code->ready : -1, CARM_READY_AT, code->bytes, rw, MAP_PRIVATE,
+                   false, 0},
+        [LEFT] = {records < 0 ? code->left : -1, CARM_LEFT_AT, CARM_READY_BYTES, rw, MAP_SHARED,
+                  false, 0}};
     int64_t rc = map_all(&t, image, list);
     if (rc == -EEXIST && (low->fd >= 0 || carm_engine_open(low, CARM_IMAGE_LOW, NULL) == 0)) {
         image = low;
@@ -703,7 +738,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
         rc = map_all(&t, image, list);
     }
     boot.stock = list[STOCK].done;
-    boot.ready = list[READY].done;
+    boot.ready = list[READY].opened;
     boot.left = list[LEFT].done;
     boot.own_begin = image->at;
     boot.own_end = image->at + image->bytes;
@@ -711,6 +746,9 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
     boot.code_end = image->code[0].end;
     const size_t used = offsetof(struct carm_boot, ranges) + boot.nranges * sizeof *boot.ranges;
     rc = rc == 0 && !poke(&t, image->boot, &boot, used) ? -EFAULT : rc;
+    if (rc && list[READY].opened) {
+        call(&t, SYS_close, (const uint64_t[]){list[READY].opened - 1, 0, 0, 0, 0, 0});
+    }
     struct user_regs_struct r = t.regs;
     r.rip = rc == 0 ? image->start : r.rip;
     r.orig_rax = UINT64_MAX;

@@ -13,6 +13,7 @@
 
 struct carm_boot;
 struct carm_cpu_view;
+struct carm_ready_files;
 
 /* pid is traced by the calling thread and stopped at PTRACE_EVENT_EXEC. Afterwards the program is
  * no longer traced, and runs: counted, or as it would run without carm.
@@ -20,19 +21,20 @@ struct carm_cpu_view;
  * tally, control  file descriptors (harness/translate/tally.h)
  * records  file descriptor of the records (harness/translate/records.h); -1 = no addresses wanted
  * cpu  that the program sees
- * stock, ready  file descriptors of shared blocks and of ready code (harness/translate/layout.h); -1 = none
- * ready_bytes   of the ready code
+ * code  shared blocks and ready code (harness/translate/layout.h), where no addresses are wanted
  * program, sample  of the records
  * returns 0, -CARM_ENOTSUP (not counted; err has the reason as a phrase), -CARM_EIO (it has
  * gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
-                int control, int records, int stock, int ready, uint64_t ready_bytes, int left,
-                uint32_t program, const struct carm_record_sample *sample,
-                const struct carm_cpu_view *cpu, struct carm_err *err);
+                int control, int records, const struct carm_ready_files *code, uint32_t program,
+                const struct carm_record_sample *sample, const struct carm_cpu_view *cpu,
+                struct carm_err *err);
 
-/* Sets boot->ranges to the executable memory of /proc/PID/maps. returns false when there are no
+/* Sets boot->ranges to the executable memory of /proc/PID/maps.
+ * code  the ranges of its files are noted; NULL = none
+ * returns false when there are no
  * ranges, or too many */
-bool carm_inject_ranges(FILE *maps, struct carm_boot *boot);
+bool carm_inject_ranges(FILE *maps, const struct carm_ready_files *code, struct carm_boot *boot);
 
 /* Makes the random bytes that the kernel gives a program (AT_RANDOM) the same in each run, since
  * counts depend on them: string functions read stack guards beside a string, and the order of Go's

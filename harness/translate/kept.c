@@ -97,7 +97,8 @@ bool carm_kept_fits(const struct carm_ready *r)
                 is_inside(r, &r->hash, r->hash.bytes) &&
                 is_inside(r, &r->rows, r->counters * sizeof(struct carm_tally_row)) &&
                 is_inside(r, &r->tally_maps, r->nfiles * sizeof(struct carm_tally_map)) &&
-                is_inside(r, &r->files, r->nfiles * sizeof(struct carm_ready_file));
+                is_inside(r, &r->files, r->nfiles * sizeof(struct carm_ready_file)) &&
+                (r->table.bytes == 0 || is_inside(r, &r->table, CARM_READY_TABLE));
     for (uint32_t i = 0; good && i < r->nregions; i++) {
         const struct carm_ready_region *of = &r->regions[i];
         good = is_inside(r, &of->code, of->code.bytes) &&

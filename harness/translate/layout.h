@@ -137,7 +137,8 @@ static inline void carm_stock_part(const struct carm_stock_block *b, uint32_t ro
 enum {
     CARM_READY_BYTES = 128 << 20, /* at most */
     CARM_READY_REGIONS = 8,
-    CARM_READY_LINE = 256, /* bytes of a program's code that are compared together */
+    CARM_READY_LINE = 256,        /* bytes of a program's code that are compared together */
+    CARM_READY_TABLE = 512 << 10, /* bytes of the table of indirect branches */
 };
 
 /* A part of the file of ready code. It begins with a page. */
@@ -151,6 +152,8 @@ struct carm_ready {
     uint32_t nblocks, nlinks, nmaps, places, counters, nfiles, nregions, unused;
     /* tables of the engine's cache, rows and maps of the tally, struct carm_ready_file */
     struct carm_ready_part blocks, links, maps, hash, rows, tally_maps, files;
+    struct carm_ready_part
+        table; /* of indirect branches, with the entries of the first files; 0 bytes = none */
     struct carm_ready_region {
         uint64_t begin, at, rare_begin, rare;
         uint64_t nblocks;
@@ -161,6 +164,7 @@ struct carm_ready {
 /* Code of a mapped file that the blocks depend on, as lines, and the blocks that indirect branches enter. */
 struct carm_ready_file {
     uint64_t begin, end;
+    uint64_t first; /* 1: mapped when the program begins */
     struct carm_ready_part runs, lines,
         entries; /* struct carm_ready_run; bytes; struct carm_ready_entry */
 };
@@ -180,6 +184,14 @@ struct carm_ready_job {
     const uint64_t *at; /* [n] twice the address of a block, + 1 where indirect branches enter it */
     uint32_t nfiles, n;
     struct carm_ready *to; /* zeroed memory of CARM_READY_BYTES */
+};
+
+/* The files in memory that a program gets for its code. */
+struct carm_ready_files {
+    int stock, ready, left;            /* file descriptors; -1 = none */
+    uint64_t bytes;                    /* of the ready code */
+    const struct carm_tally_map *maps; /* [nmaps] that the ready code knows */
+    uint32_t nmaps;
 };
 
 /* A page, or more, of the file. */

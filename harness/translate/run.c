@@ -322,13 +322,10 @@ static void inject(struct carm_translator *tr, pid_t pid)
         carm_inject_let_go(pid, PTRACE_DETACH, 0);
         return;
     }
-    uint64_t ready_bytes = 0;
-    int left;
-    const int ready =
-        carm_stock_ready(tr->stock, &tr->image, tr->sums,
-                         tr->translation->stock == CARM_STOCK_WAITED, &ready_bytes, &left);
-    if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records,
-                    carm_stock_fd(tr->stock), ready, ready_bytes, left, program,
+    struct carm_ready_files code;
+    carm_stock_ready(tr->stock, &tr->image, tr->sums, tr->translation->stock == CARM_STOCK_WAITED,
+                     &code);
+    if (carm_inject(pid, &tr->image, &tr->low, tally, tr->control_fd, records, &code, program,
                     tr->addresses ? carm_addresses_sample(tr->addresses) : NULL, &tr->cpu,
                     &why) != 0) {
         note(tr, why.text);

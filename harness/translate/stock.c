@@ -86,11 +86,6 @@ struct carm_stock_keeper *carm_stock_open(const struct carm_cpu_view *cpu)
     return keeper;
 }
 
-int carm_stock_fd(const struct carm_stock_keeper *keeper)
-{
-    return keeper ? keeper->fd : -1;
-}
-
 static void drop(struct code *code)
 {
     if (code->at) {
@@ -369,18 +364,17 @@ static void take_left(struct program *p)
     }
 }
 
-int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums, bool wait, uint64_t *bytes, int *left)
+void carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                      struct carm_sums *sums, bool wait, struct carm_ready_files *files)
 {
     const uint32_t file = carm_sums_file(sums);
     int i = 0;
-    *bytes = 0;
-    *left = -1;
+    *files = (struct carm_ready_files){keeper ? keeper->fd : -1, .ready = -1, .left = -1};
     while (keeper && i < keeper->n && keeper->programs[i].file != file) {
         i++;
     }
     if (!keeper || !file || i == PROGRAMS) {
-        return -1;
+        return;
     }
     struct program *p = &keeper->programs[i];
     if (i == keeper->n) {
@@ -390,10 +384,10 @@ int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine 
         p->key = key ? key ^ keeper->seed : 0;
         load_ready(keeper, p);
         if (p->key && i < KEPT && open_code(&p->left)) {
-            *left = p->left.fd;
+            files->left = p->left.fd;
         }
         if (!p->ready.at) {
-            return -1;
+            return;
         }
     }
     take_left(p);
@@ -403,12 +397,15 @@ int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine 
         carm_stock_go_on(keeper, image, sums);
         carm_stock_wait(keeper);
     }
-    if (p == keeper->making || !p->ready.at || !carm_sums_prepare(sums, p->ready.at)) {
-        return -1;
+    if (p == keeper->making || !p->ready.at ||
+        !carm_sums_prepare(sums, p->ready.at, p->ready.mapped)) {
+        return;
     }
-    *bytes = p->ready.at->bytes;
+    files->ready = p->ready.fd;
+    files->bytes = p->ready.at->bytes;
+    files->maps = carm_ready_at(p->ready.at, &p->ready.at->tally_maps);
+    files->nmaps = p->ready.at->nfiles;
     keeper->given++;
-    return p->ready.fd;
 }
 
 uint32_t carm_stock_given(const struct carm_stock_keeper *keeper)

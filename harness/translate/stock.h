@@ -12,13 +12,13 @@
 #include "harness/translate/kept.h"
 #include "harness/translate/sum.h"
 
+struct carm_ready_files;
 struct carm_stock_keeper;
 
 /* cpu  the view of all programs; borrowed, filled before the first program starts
  * returns NULL where the kernel cannot seal memory, or without memory: programs then run without a stock, slower */
 struct carm_stock_keeper *carm_stock_open(const struct carm_cpu_view *cpu);
-void carm_stock_close(struct carm_stock_keeper *keeper);   /* ends the builder; NULL allowed */
-int carm_stock_fd(const struct carm_stock_keeper *keeper); /* -1 = none */
+void carm_stock_close(struct carm_stock_keeper *keeper); /* ends the builder; NULL allowed */
 
 /* Whether programs have executed so much code that the builder has not seen. NULL allowed */
 bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *sums);
@@ -31,12 +31,12 @@ void carm_stock_wait(struct carm_stock_keeper *keeper); /* until the builder end
 void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                      uint64_t key);
 void carm_stock_save(struct carm_stock_keeper *keeper);
-/* The ready code of the program that carm_sums_add has added, whose counters are in its tally; -1 = none. sums are told
- * bytes  out: of it
- * left   out: a file in which the program leaves its code for the next count; -1 = none
- * wait   for tests: makes it where the program was executed before */
-int carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
-                     struct carm_sums *sums, bool wait, uint64_t *bytes, int *left);
+/* The stock, and the ready code of the program that carm_sums_add has added, whose counters are in its tally. sums are
+ * told
+ * wait   for tests: makes it where the program was executed before
+ * files  out: with a file in which the program leaves its code for the next count; keeper may be NULL: none */
+void carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
+                      struct carm_sums *sums, bool wait, struct carm_ready_files *files);
 uint32_t carm_stock_given(const struct carm_stock_keeper *keeper); /* how often; NULL allowed */
 /* Makes wanted ready code, if no process of the keeper is at work. NULL allowed */
 void carm_stock_go_on(struct carm_stock_keeper *keeper, const struct carm_engine *image,

@@ -41,8 +41,10 @@ struct tally {
     uint32_t file;   /* module of the program + 1; 0 = unknown */
     uint64_t key;    /* of it (carm_sums_key) */
     struct located
-        *located;        /* [CARM_TALLY_MAPS + 1] by the map's number; only while it is folded */
-    char *header;        /* header and rows */
+        *located; /* [CARM_TALLY_MAPS + 1] by the map's number; only while it is folded */
+    char *header; /* header and rows */
+    const struct carm_tally_row *ready; /* [nready] rows of ready code, in place of the header's */
+    uint32_t nready;
     uint32_t passed;     /* counters: their code has been given away (carm_sums_codes) */
     uint32_t translated; /* of these blocks, without blocks from the stock */
 };
@@ -50,7 +52,12 @@ struct tally {
 struct carm_sums {
     struct tally tallies[OPEN_MAX_TALLIES];
     int n;
-    struct carm_step_counts counts;  /* counts of the closed tallies */
+    struct carm_step_counts counts; /* counts of the closed tallies */
+    struct {                        /* but for executions of ready code, which many programs have */
+        const struct carm_tally_row *rows; /* [n] */
+        uint64_t *counters;
+        uint32_t n;
+    } ready;
     struct carm_blocks blocks;       /* and their code ... */
     bool wants_blocks, wants_places; /* ... where wanted */
     struct carm_marks marks;
@@ -64,6 +71,7 @@ struct carm_sums {
     uint32_t unknown_length;
     bool fixed;            /* the programs' addresses */
     struct timespec since; /* no program began before */
+    ino_t mounts;          /* carm's namespace of them; 0 = not looked at */
 };
 
 /* The programs can write their counts. More than all processors can do in the time is not believed: no processor
@@ -187,6 +195,7 @@ void carm_sums_close(struct carm_sums *sums)
     if (sums) {
         carm_blocks_close(&sums->blocks);
         free(sums->marks.of);
+        free(sums->ready.counters);
     }
     free(sums);
 }
@@ -213,6 +222,16 @@ static void add_words(const struct tally *t, off_t begin, size_t n, uint64_t *wo
         }
         at += got;
     }
+}
+
+/* Copies a row, which the program can write at any time.
+ * entered  whether indirect branches enter its code is wanted: the program notes this in its tally */
+static void read_row(const struct tally *t, uint32_t i, bool entered, struct carm_tally_row *out)
+{
+    const struct carm_tally_row *rows =
+        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
+    memcpy(out, i < t->nready ? &t->ready[i] : &rows[i], sizeof *out);
+    out->entered |= entered && i < t->nready ? rows[i].entered : 0;
 }
 
 static off_t slot_offset(uint32_t slot)
@@ -271,28 +290,66 @@ static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number
     return rc;
 }
 
+/* Adds increments of a row's counter, of which there are no more than processors can execute. */
+static void add_row(struct carm_sums *sums, const struct carm_tally_row *row, uint64_t increments,
+                    double most)
+{
+    if ((double)increments > most) {
+        snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
+    }
+    carm_tally_add(&sums->counts, row, increments);
+    sums->compared += row->compared ? increments * row->times * row->instructions : 0;
+}
+
+static void fold_ready(struct carm_sums *sums)
+{
+    const double most = most_cycles(sums) * MOST_INSTRUCTIONS;
+    for (uint32_t i = 0; i < sums->ready.n; i++) {
+        struct carm_tally_row row;
+        if (sums->ready.counters[i]) {
+            memcpy(&row, &sums->ready.rows[i], sizeof row);
+            add_row(sums, &row, sums->ready.counters[i], most);
+        }
+    }
+    free(sums->ready.counters);
+    sums->ready.counters = NULL;
+    sums->ready.rows = NULL;
+    sums->ready.n = 0;
+}
+
+/* Executions of ready code are added up: 100 programs of 2000 blocks each took 3% of their time, one by one.
+ * returns false: no memory */
+static bool gather_ready(struct carm_sums *sums, const struct tally *t, const uint64_t *counters)
+{
+    if (sums->ready.rows != t->ready || sums->ready.n != t->nready) {
+        fold_ready(sums);
+        sums->ready.counters = calloc((size_t)t->nready + 1, sizeof *counters);
+        sums->ready.n = sums->ready.counters ? t->nready : 0;
+        sums->ready.rows = t->ready;
+    }
+    for (uint32_t i = 0; i < sums->ready.n; i++) {
+        sums->ready.counters[i] += counters[i];
+    }
+    return sums->ready.counters;
+}
+
 static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint64_t *counters,
                        uint32_t n)
 {
-    const struct carm_tally_row *rows =
-        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
     const double most = most_cycles(sums) * MOST_INSTRUCTIONS; /* each increment is executed */
-    int rc = 0;
-    for (uint32_t i = 0; i < n && !rc; i++) {
+    const bool gathers = !sums->wants_blocks && t->nready && t->nready <= n;
+    int rc = !gathers || gather_ready(sums, t, counters) ? 0 : -CARM_ENOMEM;
+    for (uint32_t i = gathers ? t->nready : 0; i < n && !rc; i++) {
         uint64_t base = 0;
         struct carm_executed block = {.executions = 0};
         if (!counters[i]) {
             continue;
         }
-        if ((double)counters[i] > most) {
-            snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
-        }
-        memcpy(&block.row, &rows[i], sizeof block.row);
+        read_row(t, i, sums->wants_blocks, &block.row);
         block.row.entered &= CARM_ROW_ENTERED;
-        carm_tally_add(&sums->counts, &block.row, counters[i]);
+        add_row(sums, &block.row, counters[i], most);
         block.executions = counters[i] * block.row.times;
         block.row.times = 1;
-        sums->compared += block.row.compared ? block.executions * block.row.instructions : 0;
         if (!sums->wants_blocks) {
             continue;
         }
@@ -497,13 +554,15 @@ static void fold_ended(struct carm_sums *sums)
     }
 }
 
-static bool shares_mounts(pid_t pid)
+static bool shares_mounts(struct carm_sums *sums, pid_t pid)
 {
     char link[64];
     struct stat own, its;
+    if (!sums->mounts) {
+        sums->mounts = stat("/proc/self/ns/mnt", &own) == 0 ? own.st_ino : 0;
+    }
     snprintf(link, sizeof link, "/proc/%d/ns/mnt", (int)pid);
-    return stat(link, &its) != 0 || stat("/proc/self/ns/mnt", &own) != 0 ||
-           its.st_ino == own.st_ino;
+    return stat(link, &its) != 0 || !sums->mounts || its.st_ino == sums->mounts;
 }
 
 static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
@@ -575,7 +634,7 @@ static void look_at_process(struct carm_sums *sums, struct tally *t)
     snprintf(link, sizeof link, "/proc/%d/root", (int)t->pid);
     const int root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root >= 0 && fstat(root, &its) == 0 && stat("/", &own) == 0 &&
-        (its.st_dev != own.st_dev || its.st_ino != own.st_ino || !shares_mounts(t->pid))) {
+        (its.st_dev != own.st_dev || its.st_ino != own.st_ino || !shares_mounts(sums, t->pid))) {
         t->root = root;
         t->key = 0;
     } else if (root >= 0) {
@@ -691,8 +750,6 @@ bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_
     if (!t) {
         return false;
     }
-    const struct carm_tally_row *rows =
-        (const struct carm_tally_row *)(const void *)(t->header + CARM_TALLY_ROWS_AT);
     *out = (struct carm_sums_executed){.root = t->root >= 0 ? t->root : AT_FDCWD,
                                        .nmaps = number_in(&head(t)->maps, CARM_TALLY_MAPS)};
     out->maps = calloc((size_t)out->nmaps + 1, sizeof *out->maps);
@@ -705,7 +762,7 @@ bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_
     memcpy(out->maps, t->header + CARM_TALLY_MAPS_AT, out->nmaps * sizeof *out->maps);
     for (uint32_t i = 0; i < n; i++) {
         struct carm_tally_row row;
-        memcpy(&row, &rows[i], sizeof row); /* the program can write it at any time */
+        read_row(t, i, true, &row);
         const struct carm_tally_map *map =
             row.map && row.map <= out->nmaps ? &out->maps[row.map - 1] : NULL;
         if (map && row.end != CARM_END_PART && row.pc >= map->begin && row.pc < map->end) {
@@ -715,19 +772,23 @@ bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_
     return true;
 }
 
-bool carm_sums_prepare(struct carm_sums *sums, const struct carm_ready *ready)
+bool carm_sums_prepare(struct carm_sums *sums, const struct carm_ready *ready, uint64_t mapped)
 {
     struct tally *t = &sums->tallies[sums->n - 1];
-    const struct carm_tally h = {
-        .counters = ready->counters, .maps = ready->nfiles, .taken = ready->counters};
-    const ssize_t rows = (ssize_t)ready->rows.bytes;
+    const struct carm_ready_part rows = ready->rows;
+    const struct carm_tally h = {.counters = (uint32_t)(rows.bytes / sizeof *t->ready),
+                                 .maps = ready->nfiles,
+                                 .taken = (uint32_t)(rows.bytes / sizeof *t->ready)};
     const ssize_t maps = (ssize_t)ready->tally_maps.bytes;
-    t->passed = h.counters;
-    return pwrite(t->fd, carm_ready_at(ready, &ready->rows), ready->rows.bytes,
-                  CARM_TALLY_ROWS_AT) == rows &&
-           pwrite(t->fd, carm_ready_at(ready, &ready->tally_maps), ready->tally_maps.bytes,
-                  CARM_TALLY_MAPS_AT) == maps &&
-           pwrite(t->fd, &h, sizeof h, 0) == (ssize_t)sizeof h;
+    if (rows.at > mapped || rows.bytes > mapped - rows.at ||
+        pwrite(t->fd, carm_ready_at(ready, &ready->tally_maps), (size_t)maps, CARM_TALLY_MAPS_AT) !=
+            maps ||
+        pwrite(t->fd, &h, sizeof h, 0) != (ssize_t)sizeof h) {
+        return false;
+    }
+    t->ready = carm_ready_at(ready, &rows);
+    t->nready = t->passed = h.counters;
+    return true;
 }
 
 bool carm_sums_forks(const struct carm_sums *sums)
@@ -799,6 +860,7 @@ void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_bl
     for (int k = 0; k < sums->n; k++) {
         fold(sums, &sums->tallies[k]);
     }
+    fold_ready(sums);
     if (blocks) {
         carm_blocks_sort(&sums->blocks);
         *blocks = sums->blocks;

@@ -82,9 +82,11 @@ uint64_t carm_sums_key(const struct carm_sums *sums);
 bool carm_sums_incomplete(const struct carm_sums *sums);
 /* An earlier execution of the file by a program. returns false: there is none, or no memory */
 bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_executed *out);
-/* Gives the latest program the counters of ready code. returns false: no memory */
+/* Gives the latest program the counters of ready code, whose rows stay there until carm_sums_close.
+ * mapped  bytes of it that can be read
+ * returns false: no memory */
 struct carm_ready;
-bool carm_sums_prepare(struct carm_sums *sums, const struct carm_ready *ready);
+bool carm_sums_prepare(struct carm_sums *sums, const struct carm_ready *ready, uint64_t mapped);
 
 /* Call when pid has executed another program: frees its slot in the former program's tally. */
 void carm_sums_left(struct carm_sums *sums, pid_t pid);

@@ -269,7 +269,8 @@ struct carm_boot {
     uint32_t fsgsbase;             /* wrfsbase works in user mode */
     uint32_t addresses;            /* are recorded (harness/translate/records.h) */
     uint32_t program;              /* number of the program's tally */
-    uint32_t stock, ready, left;   /* are mapped (harness/translate/layout.h) */
+    uint32_t stock, left;          /* are mapped (harness/translate/layout.h) */
+    uint32_t ready;                /* its file descriptor + 1, which the engine closes; 0 = none */
     struct carm_record_sample sample;
     struct carm_cpu_view cpu;
     struct carm_xlayout layout; /* of the processor */

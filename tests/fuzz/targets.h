@@ -490,7 +490,7 @@ static void run_maps(const char *text, size_t size)
         fuzz_accepts++;
     }
     FILE *in = size ? fmemopen((void *)(uintptr_t)text, size, "r") : NULL;
-    if (in && carm_inject_ranges(in, &boot)) {
+    if (in && carm_inject_ranges(in, NULL, &boot)) {
         size_t lines = 1;
         for (size_t i = 0; i < size; i++) {
             lines += text[i] == '\n';

@@ -772,6 +772,87 @@ TEST(kept_of_written)
     assert_int_equal(system(script), 0); /* NOLINT(cert-env33-c) */
 }
 
+/* A library that gets other code in place, at the same size: kept code of the earlier bytes is never executed again, not
+ * even beside that of the later ones. */
+TEST(kept_of_rewritten)
+{
+    needs_tracing();
+    NEEDS_FIXED_ADDRESSES();
+    char home[96], text[2048], name[128];
+    const char *cc = getenv("CC");
+    (void)snprintf(home, sizeof home, "%s/rewritten", folder);
+    (void)snprintf(
+        text, sizeof text,
+        "mkdir %s && cd %s && echo '#define A(n) if (x %% (n + 3) == K) x += n * K; else x ^= n;\n"
+        "#define B(n) A(n) A(n + 1) A(n + 2) A(n + 3) A(n + 4) A(n + 5) A(n + 6) A(n + 7)\n"
+        "#define C(n) B(n) B(n + 8) B(n + 16) B(n + 24) B(n + 32) B(n + 40) B(n + 48) B(n + 56)\n"
+        "unsigned long work(volatile unsigned long x) { C(1) C(65) C(129) C(193) C(257) C(321) C(385) return x; }'"
+        " >lib.c && echo 'unsigned long work(unsigned long); int main(void) { unsigned long s = 0;"
+        " for (int i = 0; i < 99; i++) s += work(s + i); return (int)(s %% 199); }' >main.c && "
+        "for k in 1 2; do %s -O1 -fPIC -shared -DK=$k -o $k.so lib.c || exit 1; done && cp 1.so libwork.so && "
+        "%s -O1 -o main main.c libwork.so -Wl,-rpath,%s",
+        home, home, cc ? cc : "cc", cc ? cc : "cc", home);
+    skip_if(system(text) != 0, "no compiler"); /* NOLINT(cert-env33-c) */
+    (void)snprintf(name, sizeof name, "%s/main", home);
+    const struct surroundings before = same_each_time();
+    assert_int_equal(setenv("XDG_CACHE_HOME", home, 1), 0);
+    struct carm_translation first[2];
+    for (int i = 0; i < 10; i++) { /* each library without kept code, then: 1 1 2 2 2 1 1 1 */
+        const int k = i < 2 ? i : i >= 4 && i < 7;
+        (void)snprintf(text, sizeof text, "cat %s/%d.so >%s/libwork.so && sleep 0.1", home, k + 1,
+                       home);
+        assert_int_equal(system(text), 0); /* NOLINT(cert-env33-c) */
+        assert_int_equal(setenv("CARM_KEEP_CODE", i < 2 ? "0" : "1", 1), 0);
+        const struct carm_translation got =
+            translate_with((char *[]){name, NULL}, counted_out, NULL, CARM_STOCK_KEPT);
+        assert_string_equal(got.incomplete, "");
+        first[k] = i < 2 ? got : first[k];
+        assert_int_equal(got.status, first[k].status);
+        same(name, &got.counts, &first[k].counts);
+        assert_int_equal(got.ready, i > 2);
+    }
+    assert_true(first[0].counts.instructions != first[1].counts.instructions);
+    assert_int_equal(setenv("CARM_KEEP_CODE", "0", 1), 0);
+    restore(&before);
+    (void)snprintf(text, sizeof text, "rm -r %s", home);
+    assert_int_equal(system(text), 0); /* NOLINT(cert-env33-c) */
+}
+
+/* With kept code a program has 154 page faults; 239 where it copies the table of indirect branches to write the entries of
+ * the program and ld.so, which are kept as a table. */
+TEST(faults_of_programs)
+{
+    needs_tracing();
+    NEEDS_FIXED_ADDRESSES();
+    char home[96], command[512];
+    (void)snprintf(home, sizeof home, "%s/faults", folder);
+    const struct surroundings before = same_each_time();
+    assert_int_equal(setenv("XDG_CACHE_HOME", home, 1), 0);
+    assert_int_equal(setenv("CARM_KEEP_CODE", "1", 1), 0);
+    long faults[4], own[4];
+    for (int i = 0; i < 4; i++) { /* 9 programs, until their code is kept, and 109 */
+        static const char loop[] = "i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done";
+        struct rusage from, between, to;
+        (void)snprintf(command, sizeof command, loop, i < 3 ? 9 : 109);
+        assert_int_equal(getrusage(RUSAGE_CHILDREN, &from), 0);
+        const struct carm_translation t = translate_script(command);
+        assert_string_equal(t.incomplete, "");
+        assert_int_equal(getrusage(RUSAGE_CHILDREN, &between), 0);
+        assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+        assert_int_equal(getrusage(RUSAGE_CHILDREN, &to), 0);
+        faults[i] = between.ru_minflt - from.ru_minflt;
+        own[i] = to.ru_minflt - between.ru_minflt;
+    }
+    const double each = (double)(faults[3] - faults[2]) / 100;
+    const double of_free = (double)(own[3] - own[2]) / 100;
+    fail_if(each > of_free + 150, "%.0f page faults of a counted program, %.0f of a free one", each,
+            of_free);
+    assert_int_equal(setenv("CARM_KEEP_CODE", "0", 1), 0);
+    restore(&before);
+    (void)snprintf(command, sizeof command, "rm -r %s", home);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+}
+
 /* Forked children that translate the same code, each for itself, share its counters: ten times as many children need
  * no more of the program's million. */
 TEST(counters_of_forks)

@@ -57,6 +57,7 @@ static uint32_t *new_hash(uint32_t places)
 }
 
 static bool take_ready(void);
+static bool take_first(void);
 
 bool carm_cache_open(void)
 {
@@ -65,10 +66,10 @@ bool carm_cache_open(void)
     carm_blocks = carm_pages((uint64_t)CARM_BLOCKS_MAX * sizeof *carm_blocks, prot);
     carm_links = carm_pages((uint64_t)CARM_LINKS_MAX * sizeof *carm_links, prot);
     carm_maps = carm_pages((uint64_t)CARM_MAPS_MAX * sizeof *carm_maps, prot);
-    carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
     if (carm_blocks && carm_links && carm_maps && carm_boot.ready && r->bytes && take_ready()) {
-        return carm_ready != NULL;
+        return carm_ready != NULL && take_first();
     }
+    carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
     hash_places = HASH_FIRST;
     hash = new_hash(hash_places);
     return carm_blocks && carm_links && carm_maps && hash;
@@ -123,39 +124,39 @@ static struct carm_region *new_region(uint64_t at)
 /* ---- ready code ----
  * Its regions are like those that a forked child borrows: who must write to one copies it. */
 
-static bool move(const struct carm_ready_part *part, void *to)
+/* Maps a part in place of the engine's pages. */
+static bool put(const struct carm_ready_part *part, void *to, int prot)
 {
-    const uint64_t whole = (part->bytes + CARM_PAGE - 1) & ~(uint64_t)(CARM_PAGE - 1);
-    carm_ready_bytes -= whole;
-    return carm_pages_move(CARM_READY_AT + part->at, to, whole);
+    return part->bytes == 0 ||
+           carm_pages_map((int)carm_boot.ready - 1, part->at, to, part->bytes, prot);
 }
 
-static bool move_code(const struct carm_ready_part *part, uint8_t *to)
+static bool is_in_place(const void *at)
 {
-    return move(part, to) && (part->bytes == 0 || carm_sys4(SYS_mprotect, (uint64_t)to, part->bytes,
-                                                            PROT_READ | PROT_EXEC, 0) == 0);
+    return carm_ready && (uint64_t)at - CARM_READY_AT < carm_ready_bytes;
 }
 
-static bool take_region(const struct carm_ready_region *r, struct carm_region *region)
+static bool take_region(const struct carm_ready *of, const struct carm_ready_region *r,
+                        struct carm_region *region)
 {
-    *region = (struct carm_region){
-        .begin = (uint8_t *)r->begin,
-        .end = (uint8_t *)r->begin + REGION_BYTES,
-        .at = (uint8_t *)r->at,
-        .rare_begin = (uint8_t *)r->rare_begin,
-        .rare = (uint8_t *)r->rare,
-        .holder = CARM_REGION_BORROWED,
-        .nblocks = (uint32_t)r->nblocks,
-        .blocks = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE)};
-    return region->blocks && move(&r->blocks, region->blocks) &&
-           move_code(&r->code, region->begin) && move_code(&r->rarely, region->rare_begin);
+    *region = (struct carm_region){.begin = (uint8_t *)r->begin,
+                                   .end = (uint8_t *)r->begin + REGION_BYTES,
+                                   .at = (uint8_t *)r->at,
+                                   .rare_begin = (uint8_t *)r->rare_begin,
+                                   .rare = (uint8_t *)r->rare,
+                                   .holder = CARM_REGION_BORROWED,
+                                   .nblocks = (uint32_t)r->nblocks,
+                                   .blocks = carm_ready_at(of, &r->blocks)};
+    return put(&r->code, region->begin, PROT_READ | PROT_EXEC) &&
+           put(&r->rarely, region->rare_begin, PROT_READ | PROT_EXEC);
 }
 
 /* returns false: the program has other memory where the code would be. carm_ready stays NULL where memory lacked after
- * a part had been moved */
+ * a part had been mapped */
 static bool take_ready(void)
 {
     const struct carm_ready *r = (const struct carm_ready *)CARM_READY_AT;
+    const int rw = PROT_READ | PROT_WRITE;
     bool good = true;
     carm_ready_bytes = r->bytes;
     if (r->blocks.bytes != r->nblocks * sizeof *carm_blocks || r->nblocks > CARM_BLOCKS_MAX ||
@@ -174,11 +175,11 @@ static bool take_ready(void)
         }
     }
     hash_places = r->places;
-    hash = carm_pages((uint64_t)hash_places * sizeof *hash, PROT_READ | PROT_WRITE);
-    good = hash && move(&r->hash, hash) && move(&r->blocks, carm_blocks) &&
-           move(&r->links, carm_links) && move(&r->maps, carm_maps);
+    hash = carm_ready_at(r, &r->hash);
+    good = put(&r->blocks, carm_blocks, rw) && put(&r->links, carm_links, rw) &&
+           put(&r->maps, carm_maps, rw);
     for (; nregions < r->nregions && good; nregions++) {
-        good = take_region(&r->regions[nregions], &regions[nregions]);
+        good = take_region(r, &r->regions[nregions], &regions[nregions]);
     }
     carm_nblocks = nready = r->nblocks;
     carm_nlinks = r->nlinks;
@@ -196,31 +197,71 @@ static bool same(const uint8_t *a, const uint8_t *b, uint64_t n)
     return i >= n;
 }
 
-/* Whether the program has the lines that the blocks of a file depend on. Copies them, since a mapping may be longer than
- * its file. */
+/* Whether the program has the lines that the blocks of a file depend on. A mapping may be longer than its file: the last
+ * line is copied, as where it can be read all lines can. */
 static bool has_lines(const struct carm_ready_file *f)
 {
-    enum { ROOM = 32 << 10, RUNS = 256 };
-    static uint8_t copy[ROOM] __attribute__((aligned(8)));
-    static struct iovec from[RUNS];
+    static uint8_t last[CARM_READY_LINE];
     const struct carm_ready_run *run = carm_ready_at(carm_ready, &f->runs);
     const uint8_t *lines = carm_ready_at(carm_ready, &f->lines);
     const uint64_t n = f->runs.bytes / sizeof *run;
-    for (uint64_t i = 0; i < n;) {
-        uint64_t bytes = 0;
-        uint32_t k = 0;
-        for (; i < n && k < RUNS && bytes + (uint64_t)run[i].n * CARM_READY_LINE <= ROOM;
-             i++, k++) {
-            from[k] = (struct iovec){(void *)(f->begin + (uint64_t)run[i].line * CARM_READY_LINE),
-                                     (uint64_t)run[i].n * CARM_READY_LINE};
-            bytes += from[k].iov_len;
-        }
-        if (k == 0 || carm_copy_pieces(copy, from, k, bytes) != 0 || !same(copy, lines, bytes)) {
+    const uint64_t end = n ? (uint64_t)run[n - 1].line + run[n - 1].n : 0;
+    if (end * CARM_READY_LINE > f->end - f->begin) {
+        return false;
+    }
+    const struct iovec from = {(void *)(f->begin + (end - 1) * CARM_READY_LINE), sizeof last};
+    if (n && carm_copy_pieces(last, &from, 1, sizeof last) != 0) {
+        return false;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t bytes = (uint64_t)run[i].n * CARM_READY_LINE;
+        const uint8_t *at = (const uint8_t *)f->begin + (uint64_t)run[i].line * CARM_READY_LINE;
+        if (run[i].line + (uint64_t)run[i].n > end || !same(at, lines, bytes)) {
             return false;
         }
         lines += bytes;
     }
     return true;
+}
+
+static const struct carm_ready_file *ready_file(uint32_t number)
+{
+    return (const struct carm_ready_file *)carm_ready_at(carm_ready, &carm_ready->files) +
+           (number - 1);
+}
+
+/* Whether the blocks of a file may be executed. */
+static bool fits(const struct carm_ready_file *f)
+{
+    return f->begin < f->end && carm_ranges_fixed(f->begin, f->end - f->begin) && has_lines(f);
+}
+
+static bool is_first_here(uint32_t number)
+{
+    const struct carm_ready_file *f = ready_file(number);
+    const struct carm_range *range = carm_ranges_find(f->begin);
+    return range && range->map == number && fits(f);
+}
+
+/* Takes the table with the entries of the first files, if all of them are there, in place of one whose entries are written
+ * one by one: 128 pages would be copied. returns false: no memory */
+static bool take_first(void)
+{
+    bool here = carm_ready->table.bytes == sizeof carm_table;
+    for (uint32_t i = 1; i <= carm_ready->nfiles && here; i++) {
+        here = !ready_file(i)->first || is_first_here(i);
+    }
+    if (!here) {
+        carm_pages_now(carm_table, sizeof carm_table);
+        return true;
+    }
+    for (uint32_t i = 1; i <= carm_ready->nfiles; i++) {
+        if (ready_file(i)->first) {
+            tried[i] = awake[i] = true;
+            carm_ranges_mark(ready_file(i)->begin, ready_file(i)->end);
+        }
+    }
+    return put(&carm_ready->table, carm_table, PROT_READ | PROT_WRITE);
 }
 
 static void enter_all(const struct carm_ready_file *f)
@@ -244,11 +285,9 @@ bool carm_cache_wake(const struct carm_range *range)
     if (!carm_ready || !number || number > carm_ready->nfiles || tried[number]) {
         return false;
     }
-    const struct carm_ready_file *f =
-        (const struct carm_ready_file *)carm_ready_at(carm_ready, &carm_ready->files) +
-        (number - 1);
+    const struct carm_ready_file *f = ready_file(number);
     tried[number] = true;
-    if (f->begin >= f->end || !carm_ranges_fixed(f->begin, f->end - f->begin) || !has_lines(f)) {
+    if (!fits(f)) {
         return false;
     }
     enter_all(f);
@@ -273,9 +312,14 @@ void carm_cache_enter_again(uint32_t number)
     }
 }
 
-bool carm_cache_sleeps(uint16_t number)
+bool carm_cache_sleeps(uint32_t number)
 {
     return !tried[number];
+}
+
+bool carm_cache_is_awake(uint32_t number)
+{
+    return !carm_ready || number > carm_ready->nfiles || awake[number];
 }
 
 void *carm_ready_room(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part, uint64_t n)
@@ -353,10 +397,24 @@ enum { LINKS_LATER = 512 };
 static uint32_t
     unlinked; /* exits through the engine since the fork; after LINKS_LATER, a copy that links them */
 
+/* In ready code there is no room for more. */
+static bool copy_blocks(struct carm_region *region)
+{
+    uint32_t *copy = carm_pages(REGION_BYTES / 16 * sizeof *region->blocks, PROT_READ | PROT_WRITE);
+    if (copy) {
+        memcpy(copy, region->blocks, region->nblocks * sizeof *copy);
+        region->blocks = copy;
+    }
+    return copy;
+}
+
 /* Copies a region's code. Other threads may be executing it. returns false: no memory */
 static bool own(struct carm_region *region)
 {
     const ptrdiff_t rare = region->rare_begin - region->begin;
+    if (is_in_place(region->blocks) && !copy_blocks(region)) {
+        return false;
+    }
     uint8_t *alias = region->holder == CARM_REGION_OWN ? NULL : carm_pages_alias(REGION_BYTES);
     if (!alias) {
         return region->holder == CARM_REGION_OWN;
@@ -604,7 +662,9 @@ static void grow(void)
             insert(old[i] - 1);
         }
     }
-    carm_pages_free(old, places * sizeof *old);
+    if (!is_in_place(old)) {
+        carm_pages_free(old, places * sizeof *old);
+    }
 }
 
 void carm_cache_add(struct carm_region *region, struct carm_block *block)

@@ -34,8 +34,8 @@ void *carm_pages_reserve(uint64_t at, uint64_t bytes);
  * returns false: the kernel refuses */
 bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
-/* Moves pages to an address, in place of the pages there. returns false: no memory */
-bool carm_pages_move(uint64_t from, void *to, uint64_t bytes);
+/* Maps a part of a file privately, in place of the pages at an address. returns false: no memory */
+bool carm_pages_map(int fd, uint64_t offset, void *to, uint64_t bytes, int prot);
 /* Memory that fills up from its begin: pages come up to 16 at a time, as page faults would take three times as long. A
  * third of the pages so far come next, since each takes 1 to 2 us, and a short process has hundreds. Most forked
  * children and programs with ready code need 2. */
@@ -224,10 +224,12 @@ void carm_cache_forget_all(void); /* for good: no block comes back */
 
 /* Ready code (harness/translate/layout.h). */
 extern const struct carm_ready *carm_ready; /* NULL: none */
-extern uint64_t carm_ready_bytes; /* mapped there, without the pages of the engine's (memory.c) */
+extern uint64_t carm_ready_bytes;           /* mapped at CARM_READY_AT */
 /* Takes the blocks of a range that begins to be executed into use. returns whether there are any */
 bool carm_cache_wake(const struct carm_range *range);
-bool carm_cache_sleeps(uint16_t number); /* the program has not mapped a file of ready code */
+bool carm_cache_sleeps(uint32_t number); /* the program has not mapped a file of ready code */
+/* Not of ready code, or the program has the same code. Else there are blocks of other code. */
+bool carm_cache_is_awake(uint32_t number);
 /* In carm, or at the end of a program: the table of indirect branches is empty; a block that was there enters it once
  * more; no jump leads to another block. returns false: no memory */
 void carm_cache_leave_all(void);

@@ -276,11 +276,11 @@ void *carm_pages(uint64_t bytes, int prot)
     return got ? note(got, bytes, prot & PROT_WRITE) : NULL;
 }
 
-bool carm_pages_move(uint64_t from, void *to, uint64_t bytes)
+bool carm_pages_map(int fd, uint64_t offset, void *to, uint64_t bytes, int prot)
 {
     const uint64_t at = (uint64_t)to;
-    return bytes == 0 || carm_sys6(SYS_mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                                   at, 0) == (long)at;
+    return carm_sys6(SYS_mmap, at, bytes, (uint64_t)prot, MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED,
+                     (uint64_t)fd, offset) == (long)at;
 }
 
 /* Where an alias may lie: between the tally and the mappings that the kernel gives out, where thread and memory

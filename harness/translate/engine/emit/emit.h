@@ -130,6 +130,8 @@ void carm_account_repeated(struct carm_thread *t, const struct carm_block *block
  * again  out: another process had these counters before
  * returns the first one's number; UINT32_MAX: there are too many */
 uint32_t carm_account_rows(const struct carm_tally_row *rows, uint32_t n, bool *again);
+/* The row of a counter: of ready code, or of the tally. Marks of entered code are in the tally alone. */
+const struct carm_tally_row *carm_account_row_of(uint32_t number);
 /* The row of a program's latest counter (back = 1), of the one before ... returns false: there is none */
 bool carm_account_row(uint32_t back, struct carm_tally_row *out);
 bool carm_account_all(void); /* no code of the program's is left out */

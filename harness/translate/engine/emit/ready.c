@@ -168,7 +168,7 @@ static bool put_file(struct carm_ready *to, uint64_t *at, struct carm_tally_map 
     if (old && carm_cache_sleeps(number)) {
         good = old->end && copy_part(to, at, &f->runs, &old->runs) &&
                copy_part(to, at, &f->lines, &old->lines);
-    } else if (range && range->map == number) {
+    } else if (range && range->map == number && carm_cache_is_awake(number)) {
         good = put_lines_of(to, at, map, number, f);
     }
     if (!good) {
@@ -199,14 +199,34 @@ static void take_all(const struct carm_ready_job *job)
     }
 }
 
+static bool is_first[CARM_TALLY_MAPS + 1]; /* by a block's file_map */
+
+/* Files that were mapped when this program began: the program and ld.so. returns whether there are any */
+static bool find_first(const struct carm_tally_map *maps, uint32_t nfiles)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < carm_boot.nranges; i++) {
+        const struct carm_range *now = carm_ranges_find(carm_boot.ranges[i].begin);
+        const uint32_t number = now && now->map <= nfiles ? now->map : 0;
+        const bool is = number && carm_cache_is_awake(number) && maps[number - 1].path[0] == '/' &&
+                        maps[number - 1].begin == carm_boot.ranges[i].begin &&
+                        maps[number - 1].end == carm_boot.ranges[i].end;
+        is_first[number] |= is;
+        any |= is;
+    }
+    return any;
+}
+
 /* The entries of a file lead to those of files that were executed before, which are most often in use before. */
-static void enter_by_file(uint32_t nfiles)
+static void enter_by_file(bool first, uint32_t nfiles)
 {
     static bool done[CARM_TALLY_MAPS + 1];
-    carm_cache_leave_all();
-    for (uint32_t first = 0; first < carm_nblocks; first++) {
-        const uint16_t number = carm_blocks[first].file_map;
-        for (uint32_t i = first; !done[number] && i < carm_nblocks; i++) {
+    for (uint32_t begin = 0; begin < carm_nblocks; begin++) {
+        const uint16_t number = carm_blocks[begin].file_map;
+        if (done[number] || is_first[number] != first) {
+            continue;
+        }
+        for (uint32_t i = begin; i < carm_nblocks; i++) {
             if (carm_blocks[i].file_map == number) {
                 carm_cache_enter_again(i);
             }
@@ -215,28 +235,43 @@ static void enter_by_file(uint32_t nfiles)
     }
 }
 
+/* Enters all blocks, first those of the first files, whose table programs take as a whole. returns false: no room */
+static bool put_table(struct carm_ready *to, uint64_t *at, const struct carm_tally_map *maps,
+                      uint32_t nfiles)
+{
+    carm_cache_leave_all();
+    const bool any = find_first(maps, nfiles);
+    enter_by_file(true, nfiles);
+    void *table = any ? carm_ready_room(to, at, &to->table, sizeof carm_table) : NULL;
+    if (table) {
+        memcpy(table, carm_table, sizeof carm_table);
+    }
+    enter_by_file(false, nfiles);
+    return table || !any;
+}
+
 /* Fills in all of ready code but the cache's blocks.
  * maps  [nfiles] in the program; a file that is not mapped here has begin 0 */
 static void put_all(struct carm_ready *to, const struct carm_tally_map *maps, uint32_t nfiles)
 {
-    const struct carm_tally_row *rows =
+    const struct carm_tally_row *tally =
         (const struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
     uint64_t at = CARM_PAGE;
     to->nfiles = nfiles;
     to->counters = CARM_TALLY->counters;
-    const uint64_t row_bytes = to->counters * sizeof *rows;
-    bool good = carm_cache_store(to, &at);
-    struct carm_tally_row *copies = good ? carm_ready_room(to, &at, &to->rows, row_bytes) : NULL;
+    bool good = put_table(to, &at, maps, nfiles) && carm_cache_store(to, &at);
+    struct carm_tally_row *rows =
+        good ? carm_ready_room(to, &at, &to->rows, to->counters * sizeof *rows) : NULL;
     struct carm_tally_map *names =
-        copies ? carm_ready_room(to, &at, &to->tally_maps, nfiles * sizeof *names) : NULL;
+        rows ? carm_ready_room(to, &at, &to->tally_maps, nfiles * sizeof *names) : NULL;
     struct carm_ready_file *files =
         names ? carm_ready_room(to, &at, &to->files, nfiles * sizeof *files) : NULL;
     if (files) {
-        memcpy(copies, rows, row_bytes);
         memcpy(names, maps, nfiles * sizeof *names);
     }
     for (uint32_t i = 0; files && i < to->counters; i++) {
-        copies[i].entered |= CARM_ROW_TAKEN;
+        memcpy(&rows[i], carm_account_row_of(i), sizeof *rows);
+        rows[i].entered |= CARM_ROW_TAKEN | tally[i].entered;
     }
     for (uint32_t i = 0; i < nfiles && files && good; i++) {
         const struct carm_ready_file *old =
@@ -244,6 +279,8 @@ static void put_all(struct carm_ready *to, const struct carm_tally_map *maps, ui
                 ? (const struct carm_ready_file *)carm_ready_at(carm_ready, &carm_ready->files) + i
                 : NULL;
         good = put_file(to, &at, &names[i], (uint16_t)(i + 1), old, &files[i]);
+        files[i].first = is_first[i + 1];
+        to->table.bytes = files[i].first && !files[i].end ? 0 : to->table.bytes;
     }
     to->bytes = good && files && at <= CARM_READY_BYTES ? at : 0;
 }
@@ -253,7 +290,6 @@ void carm_engine_ready(struct carm_ready_job *job)
     carm_stock_use(job->stock);
     if (carm_cache_open()) {
         take_all(job);
-        enter_by_file(job->nfiles);
         put_all(job->to, job->maps, job->nfiles);
     }
 }
@@ -285,7 +321,6 @@ void carm_ready_leave(void)
     const uint32_t maps = CARM_TALLY->maps;
     left = true;
     if (carm_cache_unlink_all()) {
-        enter_by_file(CARM_TALLY_MAPS);
         put_all((struct carm_ready *)CARM_LEFT_AT,
                 (const struct carm_tally_map *)(CARM_TALLY_AT + CARM_TALLY_MAPS_AT),
                 maps < CARM_TALLY_MAPS ? maps : CARM_TALLY_MAPS);

@@ -266,10 +266,14 @@ void carm_account_extra(struct carm_thread *t, const struct carm_block *block, u
     }
 }
 
+static struct carm_tally_row *all_rows(void)
+{
+    return (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
+}
+
 void carm_account_entered(uint32_t counter)
 {
-    ((struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT))[counter].entered |=
-        CARM_ROW_ENTERED;
+    all_rows()[counter].entered |= CARM_ROW_ENTERED;
 }
 
 static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *c,
@@ -287,9 +291,12 @@ static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *
     carm_tally_put(row, c);
 }
 
-static struct carm_tally_row *all_rows(void)
+const struct carm_tally_row *carm_account_row_of(uint32_t number)
 {
-    return (struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
+    return carm_ready && number < carm_ready->counters
+               ? (const struct carm_tally_row *)carm_ready_at(carm_ready, &carm_ready->rows) +
+                     number
+               : all_rows() + number;
 }
 
 bool carm_account_row(uint32_t back, struct carm_tally_row *out)
@@ -298,24 +305,24 @@ bool carm_account_row(uint32_t back, struct carm_tally_row *out)
     if (back > n || n > CARM_TALLY_COUNTERS) {
         return false;
     }
-    memcpy(out, all_rows() + (n - back), sizeof *out);
+    memcpy(out, carm_account_row_of(n - back), sizeof *out);
     return true;
 }
 
 /* Whether n counters from number on have these rows. Whether indirect branches enter the code is added. */
 static bool take_again(const struct carm_tally_row *rows, uint32_t n, uint32_t number)
 {
-    struct carm_tally_row *old = all_rows() + number;
     for (uint32_t i = 0; i < n; i++) {
+        const struct carm_tally_row *old = carm_account_row_of(number + i);
         struct carm_tally_row row = rows[i];
-        row.entered = old[i].entered;
+        row.entered = old->entered;
         // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): cleared before
-        if (memcmp(&row, &old[i], sizeof row) != 0) {
+        if (memcmp(&row, old, sizeof row) != 0) {
             return false;
         }
     }
     for (uint32_t i = 0; i < n; i++) {
-        old[i].entered |= rows[i].entered;
+        all_rows()[number + i].entered |= rows[i].entered;
     }
     return true;
 }

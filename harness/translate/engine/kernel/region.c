@@ -15,8 +15,6 @@
 /* Reads all counters. keep: their increase is added to the total. returns false: no memory */
 static bool look(const struct carm_thread *t, struct carm_look *l, bool keep)
 {
-    const struct carm_tally_row *rows =
-        (const struct carm_tally_row *)(CARM_TALLY_AT + CARM_TALLY_ROWS_AT);
     const uint64_t *counts = (const uint64_t *)((const char *)t + CARM_TALLY_COUNTS_AT);
     uint32_t n = __atomic_load_n(&CARM_TALLY->counters, __ATOMIC_ACQUIRE);
     n = n < CARM_TALLY_COUNTERS ? n : CARM_TALLY_COUNTERS;
@@ -31,7 +29,7 @@ static bool look(const struct carm_thread *t, struct carm_look *l, bool keep)
         if (more) {
             l->seen[i] = counts[i];
             if (keep) {
-                carm_tally_add(&l->total, &rows[i], more);
+                carm_tally_add(&l->total, carm_account_row_of(i), more);
             }
         }
     }

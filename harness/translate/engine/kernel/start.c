@@ -29,6 +29,9 @@ void carm_engine_start(void)
         t = t ? t : &none;
         t->self = t;
     }
+    if (boot->ready) {
+        carm_sys2(SYS_close, boot->ready - 1, 0);
+    }
     carm_set_gs(t);
     memset(t->reg, 0, sizeof t->reg);
     t->reg[RSP] = boot->stack;
