@@ -71,6 +71,7 @@ struct carm_sums {
     uint32_t unknown_length;
     bool fixed;            /* the programs' addresses */
     struct timespec since; /* no program began before */
+    long processors;       /* of this machine */
     ino_t mounts;          /* carm's namespace of them; 0 = not looked at */
 };
 
@@ -85,10 +86,9 @@ static double most_cycles(const struct carm_sums *sums)
 {
     struct timespec now = sums->since;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const long processors = sysconf(_SC_NPROCESSORS_CONF);
     const double seconds = (double)(now.tv_sec - sums->since.tv_sec) +
                            1e-9 * (double)(now.tv_nsec - sums->since.tv_nsec);
-    return MOST_HERTZ * seconds * (double)(processors > 0 ? processors : 1);
+    return MOST_HERTZ * seconds * (double)(sums->processors > 0 ? sums->processors : 1);
 }
 
 static bool is_possible(const struct carm_sums *sums, const struct carm_step_counts *counts)
@@ -124,6 +124,7 @@ int carm_sums_open(struct carm_sums **out, struct carm_err *err)
     carm_blocks_open(&(*out)->blocks);
     (*out)->wants_blocks = (*out)->wants_places = true;
     clock_gettime(CLOCK_MONOTONIC, &(*out)->since);
+    (*out)->processors = sysconf(_SC_NPROCESSORS_CONF);
     return 0;
 }
 
@@ -370,12 +371,15 @@ static int fold_extras(struct carm_sums *sums, const struct tally *t,
     const struct carm_tally_site *sites =
         (const struct carm_tally_site *)(const void *)(t->header + CARM_TALLY_SITES_AT);
     int rc = 0;
-    for (uint32_t i = 0; sums->wants_blocks && i < n && !rc; i++) {
+    for (uint32_t i = 0; i < n && !rc; i++) {
         uint64_t base = 0;
         struct carm_extra extra = {.counts = extras[i]};
         extra.counts.unknown_text[0] = '\0';
         if (!is_possible_extra(sums, &extra.counts)) {
             snprintf(sums->incomplete, sizeof sums->incomplete, "%s", impossible);
+        }
+        if (!sums->wants_blocks) {
+            continue;
         }
         carm_step_counts_subtract(&sums->blocks.rest, &extra.counts);
         struct carm_tally_site site;
