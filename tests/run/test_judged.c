@@ -2,7 +2,7 @@
 /* From a loop's machine code, and from lines and bytes that simulated caches are said to have found, to the numbers that
  * its bounds are made of. This file has the caches' functions in place of run/levels.c. */
 #include "models/latency.h"
-#include "run/verdict.h"
+#include "run/iteration.h"
 #include "tests/unit.h"
 
 enum { AT = 0x1000, TIMES = 1000, PAGE = 4096, ACCESSES = 12, MIB = 1 << 20 };
