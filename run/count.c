@@ -22,7 +22,6 @@
 #include "run/launch.h"
 #include "run/marks.h"
 #include "run/regions.h"
-#include "run/rows.h"
 #include "run/trace.h"
 #include "harness/translate/run.h"
 #include "harness/translate/tally.h"
@@ -894,6 +893,23 @@ static int run_with_counters(struct carm_run *run, struct carm_counters *counter
 }
 
 /* ---- which back end ---- */
+
+bool carm_run_is_short(const struct carm_run *run)
+{
+    return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
+}
+
+bool carm_run_shows_parts(const struct carm_run *run)
+{
+    const uint64_t n = run->has_samples ? run->samples.total : 0;
+    const bool few = (run->no_time || run->hz) && n < CARM_PROFILE_FEW;
+    return run->by_code && (!few || run->always_sampled || run->unsampled[0]);
+}
+
+double carm_run_times(const struct carm_run *run)
+{
+    return run->neach ? (double)run->neach : 1.0;
+}
 
 static void note_short(struct carm_run *run)
 {

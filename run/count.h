@@ -105,6 +105,15 @@ struct carm_run {
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
 };
 
+/* Whether the time is known and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
+bool carm_run_is_short(const struct carm_run *run);
+
+/* Whether the program's parts have rows: they were asked for, or the samples of the free run are enough. */
+bool carm_run_shows_parts(const struct carm_run *run);
+
+/* How many free runs the samples are of. */
+double carm_run_times(const struct carm_run *run);
+
 /* Runs and counts. SIGTERM and SIGHUP are passed on to the program; the terminal delivers SIGINT
  * and SIGQUIT itself.
  * returns 0; -CARM_EIO (the program cannot be started; run->status is 126 or 127), -CARM_ENOTSUP

@@ -13,11 +13,6 @@
 #include "models/core.h"
 #include "models/verdict/missing.h"
 
-double carm_run_times(const struct carm_run *run)
-{
-    return run->neach ? (double)run->neach : 1.0;
-}
-
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
 {
     static const double patience = 60.0; /* most seconds of repeated runs that the text advises,

@@ -8,9 +8,6 @@
 #include "run/count.h"
 #include "run/levels.h"
 
-/* How many free runs the samples are of. */
-double carm_run_times(const struct carm_run *run);
-
 /* A sentence that says why the parts of a program would be meaningless (too few samples, or
  * none); "" = they are not. returns dst */
 char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run);

@@ -9,18 +9,6 @@
 
 #include "run/place.h"
 
-bool carm_run_is_short(const struct carm_run *run)
-{
-    return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
-}
-
-bool carm_run_shows_parts(const struct carm_run *run)
-{
-    const uint64_t n = run->has_samples ? run->samples.total : 0;
-    const bool few = (run->no_time || run->hz) && n < CARM_PROFILE_FEW;
-    return run->by_code && (!few || run->always_sampled || run->unsampled[0]);
-}
-
 long carm_run_rows_count(const char *path)
 {
     FILE *f = fopen(path, "r");

@@ -10,12 +10,6 @@
 #include "run/levels.h"
 #include "run/verdict.h"
 
-/* Whether the time is known and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
-bool carm_run_is_short(const struct carm_run *run);
-
-/* Whether the program's parts have rows: they were asked for, or the samples of the free run are enough. */
-bool carm_run_shows_parts(const struct carm_run *run);
-
 /* Opens the profile of a run, and sets the bytes of the levels of each row.
  * levels  NULL = not simulated
  * returns 0 or -CARM_ENOMEM */

@@ -17,7 +17,6 @@
 #include "models/place/place.h"
 #include "models/verdict/missing.h"
 #include "run/place.h"
-#include "run/parts.h"
 
 enum { ADVICE = 3, NAME_WIDTH = 64 };
 

@@ -14,7 +14,6 @@
 #include "models/place/place.h"
 #include "models/place/runtime.h"
 #include "run/place.h"
-#include "run/rows.h"
 
 void carm_run_say(const char *head, const char *fmt, ...)
 {

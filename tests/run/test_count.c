@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include "run/count.h"
-#include "run/parts.h"
-#include "run/rows.h"
 #include "run/trace.h"
 #include "tests/harness/count/hand_recipe.h"
 #include "tests/unit.h"
