@@ -894,23 +894,6 @@ static int run_with_counters(struct carm_run *run, struct carm_counters *counter
 
 /* ---- which back end ---- */
 
-bool carm_run_is_short(const struct carm_run *run)
-{
-    return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
-}
-
-bool carm_run_shows_parts(const struct carm_run *run)
-{
-    const uint64_t n = run->has_samples ? run->samples.total : 0;
-    const bool few = (run->no_time || run->hz) && n < CARM_PROFILE_FEW;
-    return run->by_code && (!few || run->always_sampled || run->unsampled[0]);
-}
-
-double carm_run_times(const struct carm_run *run)
-{
-    return run->neach ? (double)run->neach : 1.0;
-}
-
 static void note_short(struct carm_run *run)
 {
     if (carm_run_is_short(run) && carm_count_has(&run->row.counts, CARM_Q_FLOPS)) {

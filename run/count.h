@@ -7,14 +7,15 @@
 
 #include "base/err.h"
 #include "base/observer.h"
-#include "harness/profile/stay.h"
 #include "harness/count/counters.h"
 #include "harness/count/row.h"
 #include "harness/count/step/instruction.h"
+#include "harness/profile/profile.h"
 #include "harness/profile/sample.h"
-#include "run/totals.h"
+#include "harness/profile/stay.h"
 #include "harness/translate/addresses.h"
 #include "harness/translate/blocks.h"
+#include "run/totals.h"
 
 /* Below, start and end of a process are too large a part of its counts and its time: a program of nothing
  * takes about a millisecond and 130 thousand instructions, most of them the dynamic linker's. */
@@ -106,13 +107,24 @@ struct carm_run {
 };
 
 /* Whether the time is known and below CARM_RUN_SHORTEST_SECONDS: such a run is not placed. */
-bool carm_run_is_short(const struct carm_run *run);
+static inline bool carm_run_is_short(const struct carm_run *run)
+{
+    return run->row.seconds > 0.0 && run->row.seconds < CARM_RUN_SHORTEST_SECONDS;
+}
 
 /* Whether the program's parts have rows: they were asked for, or the samples of the free run are enough. */
-bool carm_run_shows_parts(const struct carm_run *run);
+static inline bool carm_run_shows_parts(const struct carm_run *run)
+{
+    const uint64_t n = run->has_samples ? run->samples.total : 0;
+    const bool few = (run->no_time || run->hz) && n < CARM_PROFILE_FEW;
+    return run->by_code && (!few || run->always_sampled || run->unsampled[0]);
+}
 
 /* How many free runs the samples are of. */
-double carm_run_times(const struct carm_run *run);
+static inline double carm_run_times(const struct carm_run *run)
+{
+    return run->neach ? (double)run->neach : 1.0;
+}
 
 /* Runs and counts. SIGTERM and SIGHUP are passed on to the program; the terminal delivers SIGINT
  * and SIGQUIT itself.

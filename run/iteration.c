@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "run/iteration.h"
+#include "run/verdict.h"
 
 #include <math.h>
 #include <stdio.h>

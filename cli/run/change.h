@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "run/change.h"
+#include "run/verdict.h"
 
 /* To standard error. verdicts: [profile->nrows] of today */
 void carm_run_change_show(const struct carm_run_changed *changed,

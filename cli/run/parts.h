@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "models/model.h"
-#include "run/change.h"
 #include "run/levels.h"
 #include "run/parts.h"
 #include "run/verdict.h"

@@ -5,7 +5,6 @@
 
 #include "harness/translate/addresses.h"
 #include "models/latency.h"
-#include "run/change.h"
 #include "run/verdict.h"
 #include "tests/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pipes that kinds of instructions share: which pipes an instruction has by its bytes, and the bounds made of them. */
-#include "run/iteration.h"
+#include "run/verdict.h"
 #include "tests/unit.h"
 
 /* As Zen 4, in part. */

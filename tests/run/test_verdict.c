@@ -5,7 +5,7 @@
 #include "models/latency.h"
 #include "models/place/points.h"
 #include "run/parts.h"
-#include "run/iteration.h"
+#include "run/verdict.h"
 #include "tests/unit.h"
 
 /* Cycles, as Zen 4 has them. */

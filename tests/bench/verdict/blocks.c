@@ -28,7 +28,7 @@
 #include "harness/machine/cpu.h"
 #include "models/theory.h"
 
-#include "run/iteration.h"
+#include "run/verdict.h"
 #include "tests/bench/random.h"
 
 enum {
