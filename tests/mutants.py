@@ -548,7 +548,11 @@ def main():
                         help="seconds beyond five times a suite's own, after which a mutant is killed; its CPU time is limited likewise")
     parser.add_argument("--verbose", action="store_true", help="print the killed mutants too, with the suite that fails")
     parser.add_argument("--list", action="store_true", help="print the mutants and stop")
+    parser.add_argument("--as-root", action="store_true", help="in a container that may be thrown away: as root, changed code can "
+                        "overwrite any file (one run replaced /dev/null)")
     args = parser.parse_args()
+    if os.geteuid() == 0 and not (args.list or args.as_root):
+        sys.exit("changed code can overwrite any file as root: run this as another user, or in a container with --as-root")
     top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     known = harmless(os.path.join(top, "tests", "mutants.txt"))
     low = False
