@@ -316,6 +316,9 @@ static void hide_chains(const struct carm_profile *profile, const struct carm_pr
                         const struct carm_flow_code *code, struct carm_bounds_input *in)
 {
     enum { DEEP = 3 };
+    if (!(fmax(fmax(in->chain_cycles, in->missing_cycles), in->border_cycles) > 0.0)) {
+        return; /* the functions' rows are not looked for */
+    }
     const double inside = (double)row->samples_inside / (double)row->samples - 1.0;
     const double threads = row->threads > 0 ? row->threads : 1;
     const double loops = code->ngaps ? row->seconds * threads * inside : 0.0;

@@ -32,8 +32,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
 
 /* Sets boot->ranges to the executable memory of /proc/PID/maps.
  * code  the ranges of its files are noted; NULL = none
- * returns false when there are no
- * ranges, or too many */
+ * returns false when there are no ranges, or too many */
 bool carm_inject_ranges(FILE *maps, const struct carm_ready_files *code, struct carm_boot *boot);
 
 /* Makes the random bytes that the kernel gives a program (AT_RANDOM) the same in each run, since

@@ -294,13 +294,12 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
         first->refuted || over) {
         v->loop.low = 1.0; /* the removable part is not known */
     }
-    double strings = 0.0; /* in L1; 0 = their rate is not known */
-    for (size_t i = 0; i < v->bounds.n; i++) {
-        strings = v->bounds.of[i].strings ? v->bounds.of[i].seconds : strings;
-    }
-    if (code->repeats) {
-        v->loop = (struct carm_verdict_gain){1.0, strings > 0.0 ? fmax(1.0, seconds / strings)
-                                                                : INFINITY};
+    if (code->repeats) { /* at most as long as its string instructions take in L1, if their rate is known */
+        v->loop = (struct carm_verdict_gain){1.0, INFINITY};
+        for (size_t i = 0; i < v->bounds.n; i++) {
+            const struct carm_lower_bound *b = &v->bounds.of[i];
+            v->loop.high = b->strings ? fmax(1.0, seconds / b->seconds) : v->loop.high;
+        }
     }
     if (v->nadvice == 1 && v->advice[0].code == CARM_ADVICE_NOTHING) {
         v->loop.low = v->loop.high = 1.0;
@@ -572,9 +571,7 @@ char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_
     char reason[128];
     const char *maybe = v->estimate ? "maybe " : "";
     carm_verdict_reason(reason, sizeof reason, v);
-    if (v->limit != CARM_LIMIT_UNKNOWN) {
-        snprintf(dst, size, "%s%s", maybe, reason);
-    } else if (v->second != CARM_LIMIT_UNKNOWN) {
+    if (v->limit == CARM_LIMIT_UNKNOWN && v->second != CARM_LIMIT_UNKNOWN) {
         snprintf(dst, size, "%s (%s%s)", carm_limit_words(v->limit), maybe, reason);
     } else {
         snprintf(dst, size, "%s%s", maybe, reason);

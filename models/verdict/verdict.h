@@ -159,7 +159,8 @@ struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *verdict);
 /* What limits a loop, or does for a part of its time: "divider and load ports", "mispredicted branches". returns dst */
 char *carm_verdict_reason(char *dst, size_t size, const struct carm_verdict_kept *v);
 
-/* The reason, and how sure it is: "divider and load ports", "maybe mispredicted branches", "not known (L2 bandwidth)". returns dst */
+/* The reason, and how sure it is: "divider and load ports", "maybe mispredicted branches", "not known (L2 bandwidth)".
+ * returns dst */
 char *carm_verdict_limited_by(char *dst, size_t size, const struct carm_verdict_kept *v);
 /* "1.5..2x", "up to 2x"; "-" where nothing is left, or no bound gives the gain. returns dst */
 char *carm_verdict_gain_text(char *dst, size_t size, const struct carm_verdict_gain *gain);
