@@ -142,13 +142,15 @@ def draw(top, units, n, seed):
 
 
 def harmless(path):
-    """Mutants that change nothing that matters: (unit, old line, new line) to the reason. A paragraph each: the
-    reason, the unit, the old line behind "- " and the new one behind "+ "."""
+    """Mutants that change nothing that matters: (unit, old line, new line) to the reason. A paragraph for each reason:
+    its words, then for each mutant the unit, the old line behind "- " and the new one behind "+ "."""
     found = {}
     for paragraph in read(path).split("\n\n"):
         lines = [line for line in paragraph.strip().split("\n") if not line.startswith("#")]
-        if len(lines) >= 4:
-            found[(lines[-3], lines[-2][2:], lines[-1][2:])] = " ".join(lines[:-3])
+        first = next((i for i, line in enumerate(lines) if re.fullmatch(r"[\w/-]+\.c", line)), len(lines))
+        for unit, old, new in zip(lines[first::3], lines[first + 1::3], lines[first + 2::3]):
+            assert old.startswith("- ") and new.startswith("+ "), f"{path}: {unit}: {old}"
+            found[(unit, old[2:], new[2:])] = " ".join(lines[:first])
     return found
 
 
