@@ -155,7 +155,57 @@ static struct {
     size_t reps, patient; /* repetitions of all runs; runs that may wait for cores of their own */
     double target;        /* seconds of a repetition, of the shape that was asked for last */
     uint64_t print; /* fingerprint of all runs in their order: code, threads, shape, repetitions */
+    double noise;   /* a run takes at most so much longer, relative */
+    size_t odd;     /* of so many runs, one is disturbed, by each kind in turn; 0 = none */
+    const char *fails; /* a part of the names of codes whose runs have no repetition; NULL = none */
+    double now;        /* seconds that all runs have taken */
+    /* is told of each run before it; NULL = nobody */
+    void (*watch)(const struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
+                  size_t reps);
 } seen;
+
+/* In place of the library's: the time of day is of the runs, so that rounds lie as far apart as on a machine. */
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (clock == CLOCK_REALTIME) {
+        const double now = 1.8e9 + seen.now;
+        *out = (struct timespec){(time_t)now, (long)(1e9 * (now - floor(now)))};
+        return 0;
+    }
+    void *const found = dlsym(RTLD_NEXT, "clock_gettime");
+    memcpy(&real, &found, sizeof real);
+    return real(clock, out);
+}
+
+/* From 0 to 1, another one for each run. */
+static double chance(size_t run)
+{
+    const uint64_t mixed = (run + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    return (double)((mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 11) /
+           (double)(UINT64_C(1) << 53);
+}
+
+/* What a run's repetitions tell of the machine: one of `odd` runs is disturbed. */
+static void disturb(struct carm_measurement *m)
+{
+    static const enum carm_disturbance kinds[] = {
+        CARM_UNEVEN, CARM_CORE_SHARED, CARM_PREEMPTED, CARM_STOLEN,    CARM_MIGRATED,
+        CARM_CUT,    CARM_CLOCK_MOVED, CARM_TOO_FAST,  CARM_TOO_SHORT, CARM_CORE_SHARED};
+    const size_t n = seen.odd ? seen.runs / seen.odd : 0;
+    if (!seen.odd || seen.runs % seen.odd) {
+        return;
+    }
+    m->disturbance = kinds[n % (sizeof kinds / sizeof *kinds)];
+    m->own_share = m->disturbance == CARM_CORE_SHARED ? 0.0 : 1.0;
+    m->cut = m->disturbance == CARM_CUT;
+    m->clock_hz *= m->disturbance == CARM_CLOCK_MOVED ? 0.9 : 1.0;
+    /* faster than it can be, or slower than it is */
+    const double factor = m->disturbance == CARM_TOO_FAST ? 0.5 : 1.0 + 0.1 * (double)(1 + n % 3);
+    m->seconds.median *= factor;
+    m->seconds.p95 *= factor;
+    m->seconds.max *= factor;
+}
 
 /* Number, repetitions, patient runs and fingerprint of the measurements since `seen` was cleared: which ones, and in which
  * order, follows from the plan, the rates and the budget alone. A change that is meant changes them. */
@@ -185,22 +235,36 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     *m = (struct carm_measurement){.code = code, .threads = team->n, .shape = *shape};
     m->bytes = work * bytes;
     m->flops = work * (double)code->account.flops;
+    if (seen.watch) {
+        seen.watch(team, code, set, reps);
+    }
     size_t level = level_of(set, team->n);
     if (level > 1 && seen.l3_bytes) {
         level = set * (uint64_t)team->n <= seen.l3_bytes ? 2 : 3;
     }
     const bool meets = seen.shared && seen.runs % seen.shared == 0;
-    const double factor =
-        (meets ? 4.0 / 3 : 1.0) / (seen.slow > 0.0 && team->n == 2 ? seen.slow : 1.0);
+    const double factor = (1.0 + seen.noise * chance(seen.runs)) * (meets ? 4.0 / 3 : 1.0) /
+                          (seen.slow > 0.0 && team->n == 2 ? seen.slow : 1.0);
     const double s =
         factor * work * seconds_of(code, level, team->n, level == 3 ? nearness(team) : 1.0);
     m->seconds = (struct carm_stats){
         .n = reps, .median = s, .ci_lo = s, .ci_hi = s, .min = s, .p5 = s, .p95 = s, .max = s};
+    if (seen.noise > 0.0) {
+        m->seconds.min = s * (1.0 - 0.5 * seen.noise);
+        m->seconds.p5 = s * (1.0 - 0.3 * seen.noise);
+        m->seconds.p95 = s * (1.0 + seen.noise);
+        m->seconds.max = s * (1.0 + 2.0 * seen.noise);
+    }
     m->cycles = s * clock_hz;
     m->clock_hz = clock_hz;
     m->own_share = meets ? 0.0 : 1.0;
     m->width_share = 1.0;
     m->disturbance = meets ? CARM_CORE_SHARED : CARM_UNDISTURBED;
+    disturb(m);
+    seen.now += (double)reps * m->seconds.median;
+    if (seen.fails && strstr(code->name, seen.fails)) {
+        m->seconds = (struct carm_stats){.n = 0};
+    }
     const uint64_t numbers[] = {(uint64_t)team->n, shape->iterations, shape->passes, set, reps};
     over = ++seen.runs == seen.stop_at;
     seen.reps += reps;
@@ -401,14 +465,15 @@ static struct carm_model *build_on(const char *of, struct carm_build_config *con
     return model;
 }
 
-static struct carm_model *build(struct carm_build_config *config, struct carm_build_words words,
-                                struct carm_host *host)
+static inline struct carm_model *build(struct carm_build_config *config,
+                                       struct carm_build_words words, struct carm_host *host)
 {
     return build_on(machine, config, words, host);
 }
 
 /* The highest speed of the candidates for a roof. */
-static double best_speed(const struct carm_build_plan *plan, const struct carm_mix *mix, bool first)
+static inline double best_speed(const struct carm_build_plan *plan, const struct carm_mix *mix,
+                                bool first)
 {
     const struct carm_code *codes[CARM_CANDIDATES_MAX];
     double best = 0.0;
