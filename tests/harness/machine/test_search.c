@@ -23,9 +23,13 @@ static struct {
     size_t dip_from;     /* runs of code dip_of from this one on are half as fast; 0 = none */
     const double *drift; /* [5] of each code's runs; NULL = none */
     size_t noisy;        /* run in which codes from 3 on are unsound, and twice as fast; 0 = none */
-    size_t reps, longest_reps; /* of the first run, and the most */
-    size_t together, apart;    /* runs of a team that was not, and that was taken apart */
+    size_t reps, longest_reps, least_reps; /* of the first run, the most, and the fewest */
+    size_t together, apart; /* runs of a team that was not, and that was taken apart */
     bool over;
+    size_t over_after;     /* runs of code 1 after which the time is over; 0 = never */
+    bool bare;             /* codes have no memory: their rates are of flops */
+    size_t windows[CODES]; /* bytes of each code's last working set */
+    size_t laps[CODES];    /* iterations of its last shape, of all passes */
 } fake;
 
 static size_t index_of(const struct carm_code *code)
@@ -37,7 +41,7 @@ void carm_measure_shape(struct carm_team *t, const struct carm_code *code, uint6
                         double target_seconds, struct carm_shape *shape)
 {
     *shape = (struct carm_shape){
-        .iterations = set_bytes / 64, .passes = 1, .windows = 1, .window_bytes = set_bytes};
+        .iterations = set_bytes / 64, .passes = 2, .windows = 1, .window_bytes = set_bytes};
 }
 
 void carm_measure_run(struct carm_team *t, const struct carm_code *code,
@@ -47,9 +51,11 @@ void carm_measure_run(struct carm_team *t, const struct carm_code *code,
     double rate = fake.rate[i];
     *m = (struct carm_measurement){
         .code = code, .shape = *shape, .disturbance = CARM_CUT, .cut = true};
-    if (fake.over) {
+    if (fake.over || (fake.over_after && fake.runs[1] >= fake.over_after)) {
         return;
     }
+    fake.windows[i] = shape->window_bytes;
+    fake.laps[i] = shape->iterations * shape->passes;
     if (fake.best_set && shape->window_bytes != fake.best_set) {
         rate *= 0.7;
     }
@@ -60,14 +66,17 @@ void carm_measure_run(struct carm_team *t, const struct carm_code *code,
     rate *= i == fake.dip_of && fake.dip_from && fake.runs[i] >= fake.dip_from ? 0.5 : 1.0;
     fake.reps = fake.reps ? fake.reps : reps;
     fake.longest_reps = reps > fake.longest_reps ? reps : fake.longest_reps;
+    fake.least_reps = fake.runs[i] == 1 || reps < fake.least_reps ? reps : fake.least_reps;
     fake.apart += t->separate ? 1 : 0;
     fake.together += t->separate ? 0 : 1;
     rate *= i == fake.dip_of && fake.dip && fake.runs[i] == fake.dip ? 0.5 : 1.0;
     m->cut = false;
     m->disturbance = unsound ? CARM_CORE_SHARED : CARM_UNDISTURBED;
     m->own_share = unsound ? 0.0 : 1.0;
-    m->bytes = (double)shape->window_bytes;
-    const double s = m->bytes / (unsound ? 2.0 * rate : rate);
+    const double work = (double)shape->window_bytes;
+    m->bytes = fake.bare ? 0.0 : work;
+    m->flops = fake.bare ? work : 0.0;
+    const double s = work / (unsound ? 2.0 * rate : rate);
     m->seconds = (struct carm_stats){.n = reps,
                                      .median = s,
                                      .ci_lo = s,
@@ -198,16 +207,27 @@ TEST(the_faster_working_set_wins)
 TEST(the_hopeless_are_dropped)
 {
     static const uint64_t sets[] = {4096, 8192, 16384};
-    double rates[CODES];
-    start();
-    carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
-    assert_int_equal(fake.runs[1], 3);
-    assert_int_equal(fake.runs[2], 2); /* 5/6: below nine tenths */
-    assert_int_equal(fake.runs[5], 1); /* 2/6 */
-    start();
-    carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, rates);
-    assert_int_equal(fake.runs[1], 5);
-    assert_int_equal(fake.runs[5], 2);
+    for (size_t k = 0; k < 4; k++) {
+        const enum carm_search way = k % 2 ? CARM_SEARCH_SHARED : CARM_SEARCH_CORE;
+        const double slow = k / 2 ? 1e-11 : 1.0; /* a divider has rates far below one in a cycle */
+        struct carm_shape shape;
+        double rates[CODES], rate = 0.0;
+        start();
+        for (size_t i = 0; i < CODES; i++) {
+            fake.rate[i] *= slow;
+        }
+        carm_measure_rank(&team, all, CODES, 4096, 6e-6, way, rates);
+        assert_int_equal(fake.runs[1], way == CARM_SEARCH_CORE ? 3 : 5);
+        assert_int_equal(fake.runs[2], way == CARM_SEARCH_CORE ? 2 : 5); /* 5/6 */
+        assert_int_equal(fake.runs[5], way == CARM_SEARCH_CORE ? 1 : 2); /* 2/6 */
+        const double of_one = way == CARM_SEARCH_CORE ? 3e9 : 1.0;
+        for (size_t i = 0; i < CODES; i++) {
+            assert_near(rates[i] * of_one / fake.rate[i], 1.0, 1e-9);
+        }
+        assert_int_equal(carm_measure_pick(&team, all, CODES, 4096, 6e-6, way, &shape, &rate), 1);
+        assert_near(rate * of_one / fake.rate[1], 1.0, 1e-9);
+    }
+    double rates[3];
     start();
     fake.best_set = 8192;
     fake.dip = 2; /* the best set's first look */
@@ -233,6 +253,7 @@ TEST(levels_have_their_search)
     static const enum carm_search of_four[] = {CARM_SEARCH_CORE, CARM_SEARCH_CORE,
                                                CARM_SEARCH_SHARED, CARM_SEARCH_MEMORY};
     static const double targets[] = {CARM_TARGET_CORE, CARM_TARGET_CORE, 9e-6, 20e-6};
+    assert_near(carm_level_target(1, 3), 9e-6, 0.0);
     for (size_t level = 0; level < 4; level++) {
         assert_int_equal(carm_level_search(level, 4), of_four[level]);
         assert_near(carm_level_target(level, 4), targets[level], 0.0);
@@ -278,17 +299,164 @@ TEST(runs_are_as_long_as_their_level_needs)
  * make a code slower. Of a core's own levels the fastest look counts as it is. */
 TEST(drift_of_all_codes_is_taken_out)
 {
-    static const double drift[] = {1.0, 0.9, 0.8, 1.1, 1.2};
+    static const double of_moments[][5] = {{1.0, 0.9, 0.8, 1.1, 1.2}, {0.8, 0.9, 1.2, 1.0, 1.1}};
     double rates[CODES];
-    for (size_t w = 0; w < 3; w++) {
+    for (size_t k = 0; k < 6; k++) {
+        const enum carm_search way = ways[k % 3];
         start();
         for (size_t i = 0; i < CODES; i++) {
             fake.rate[i] = 6e9;
         }
-        fake.drift = drift;
+        fake.drift = of_moments[k / 3];
         fake.dip_from = 4;
-        carm_measure_rank(&team, all, CODES, 4096, 6e-6, ways[w], rates);
-        assert_near(rates[1], ways[w] == CARM_SEARCH_CORE ? 2.0 : 6e9, 1e-3);
+        carm_measure_rank(&team, all, CODES, 4096, 6e-6, way, rates);
+        const double core = k / 3 ? 2.4 : 2.0; /* the fastest look, whenever it was */
+        for (size_t i = 0; i < CODES; i++) {
+            assert_near(rates[i] / (way == CARM_SEARCH_CORE ? core : 6e9), 1.0, 1e-9);
+        }
+    }
+}
+
+/* Every code loses two looks of five, each in other rounds: the drift of a round is that of most of its codes. */
+TEST(drift_is_taken_from_slow_codes_too)
+{
+    static const double drift[] = {0.5, 1.0, 1.0, 1.0, 0.5};
+    for (size_t dip_of = 0; dip_of < CODES; dip_of += CODES - 1) {
+        double rates[CODES];
+        start();
+        for (size_t i = 0; i < CODES; i++) {
+            fake.rate[i] = 0.4; /* bytes a second: no rate is too low for it */
+        }
+        fake.drift = drift;
+        fake.dip_from = 3;
+        fake.dip_of = dip_of;
+        carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_MEMORY, rates);
+        for (size_t i = 0; i < CODES; i++) {
+            assert_near(rates[i], i == dip_of ? 0.2 : 0.4, 1e-9);
+        }
+    }
+}
+
+/* Just below and just above the share of the best rate from which a code has no more looks. */
+TEST(codes_are_dropped_by_their_share)
+{
+    static const struct {
+        enum carm_search way;
+        double share;
+        size_t runs;
+    } cases[] = {
+        {CARM_SEARCH_CORE, 0.79, 1},   {CARM_SEARCH_CORE, 0.81, 2},   {CARM_SEARCH_CORE, 0.89, 2},
+        {CARM_SEARCH_CORE, 0.91, 3},   {CARM_SEARCH_SHARED, 0.79, 2}, {CARM_SEARCH_SHARED, 0.81, 5},
+        {CARM_SEARCH_MEMORY, 0.79, 2}, {CARM_SEARCH_MEMORY, 0.81, 5},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        for (size_t slow = 0; slow < CODES; slow += CODES - 1) {
+            double rates[CODES];
+            start();
+            for (size_t i = 0; i < CODES; i++) {
+                fake.rate[i] = i == slow ? cases[k].share * 6e9 : 6e9;
+            }
+            carm_measure_rank(&team, all, CODES, 4096, 6e-6, cases[k].way, rates);
+            for (size_t i = 0; i < CODES; i++) {
+                const size_t all_rounds = cases[k].way == CARM_SEARCH_CORE ? 3 : 5;
+                assert_int_equal(fake.runs[i], i == slow ? cases[k].runs : all_rounds);
+            }
+            assert_near(rates[slow] / rates[1], cases[k].share, 1e-9);
+        }
+    }
+}
+
+/* Codes without memory are compared by their flops, and all codes on as many bytes, whatever their strides. */
+TEST(codes_without_memory_have_flops)
+{
+    for (size_t k = 0; k < 4; k++) {
+        const uint64_t set = k < 2 ? 4096 : 8192;
+        struct carm_shape shape;
+        double rate = 0.0;
+        start();
+        fake.bare = k % 2;
+        codes[2].account.stride_bytes = 128;
+        assert_int_equal(
+            carm_measure_pick(&team, all, CODES, set, 6e-6, CARM_SEARCH_MEMORY, &shape, &rate), 1);
+        assert_near(rate, 6e9, 1e-3);
+        assert_int_equal(fake.windows[2], set);
+        assert_int_equal(fake.laps[1], set / 64 * 2);
+        assert_int_equal(fake.laps[2], set / 128 * 2);
+    }
+    start();
+}
+
+/* A pick runs each code once, and once more, as long, where its cores were shared and there is patience. The three best
+ * run twice more, and of a core's own level the fastest run counts. */
+TEST(a_pick_has_its_runs)
+{
+    static const double drift[] = {0.8, 0.9, 1.0};
+    for (size_t k = 0; k < 4; k++) {
+        const bool patient = k % 2, shared = k / 2;
+        struct carm_shape shape;
+        double rate = 0.0;
+        start();
+        fake.rate[0] = 1e8;
+        fake.unsound_from = shared ? 0 : SIZE_MAX;
+        fake.drift = drift;
+        team.patience_seconds = patient ? 1e-3 : 0.0;
+        carm_measure_pick(&team, all, 4, 4096, 6e-6, CARM_SEARCH_CORE, &shape, &rate);
+        assert_int_equal(fake.runs[0], patient && shared ? 2 : 1);
+        assert_int_equal(fake.least_reps, 48);
+        assert_int_equal(fake.runs[1], 3);
+        assert_near(rate, 2.0, 1e-9);
+    }
+    team.patience_seconds = 0.0;
+}
+
+/* Two sound looks of three are enough; one repetition is a rate; two codes go through the last rounds, too. */
+TEST(enough_is_enough)
+{
+    double rates[CODES];
+    start();
+    fake.rate[0] = 6e9;
+    fake.unsound_from = 2;
+    team.patience_seconds = 1e-3;
+    carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
+    assert_int_equal(fake.runs[0], 3);
+    team.patience_seconds = 0.0;
+    start();
+    team.max_reps = 1;
+    carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
+    assert_near(rates[1], 2.0, 1e-9);
+    start();
+    fake.dip_from = 6;
+    assert_int_equal(carm_measure_best(&team, all + 1, 2, 4096, 6e-6, CARM_SEARCH_MEMORY, rates),
+                     1);
+    assert_near(rates[0], 3e9, 1e-3);
+}
+
+/* When the time is over within the search, what was measured before counts, and what was not is no rate of zero. */
+TEST(time_ends_within_a_search)
+{
+    for (size_t w = 0; w < 3; w++) {
+        double rates[CODES];
+        start();
+        for (size_t i = 0; i < CODES; i++) {
+            fake.rate[i] = 1e9 * (double)(10 + i);
+        }
+        fake.over_after = 1;
+        carm_measure_rank(&team, all, 2, 4096, 6e-6, ways[w], rates);
+        assert_near(rates[1] / (ways[w] == CARM_SEARCH_CORE ? 11.0 / 3.0 : 11e9), 1.0, 1e-9);
+    }
+}
+
+/* Where no code had its cores, the fastest run of each counts. */
+TEST(without_own_cores_the_fastest_run_counts)
+{
+    static const double drift[] = {0.7, 1.0, 0.9, 0.8, 0.6};
+    for (size_t w = 0; w < 3; w++) {
+        double rate = 0.0;
+        start();
+        fake.unsound_from = 0;
+        fake.drift = drift;
+        carm_measure_rank(&team, all, 1, 4096, 6e-6, ways[w], &rate);
+        assert_near(rate / (ways[w] == CARM_SEARCH_CORE ? 2.0 / 3.0 : 2e9), 1.0, 1e-9);
     }
 }
 
