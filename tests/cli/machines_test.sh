@@ -7,7 +7,7 @@
 top=${CARM_TOP:-.}
 data=$top/tests/data/topologies
 unset HWLOC_SYNTHETIC
-export XDG_DATA_HOME=$tmp/data # without a model of this machine
+export XDG_DATA_HOME="$tmp/data" # without a model of this machine
 mkdir "$tmp/machines" && python3 "$data/make.py" "$tmp/machines"
 ok "machines are made"
 

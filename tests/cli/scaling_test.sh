@@ -5,7 +5,7 @@
 # shellcheck source=tests/tap.sh
 . "${0%/*}/../tap.sh"
 top=${CARM_TOP:-.}
-export XDG_DATA_HOME=$tmp/data # without a model of this machine
+export XDG_DATA_HOME="$tmp/data" # without a model of this machine
 model=$tmp/model.json
 
 # The sample's roofs of 1 and 2 threads become those of 1 and 16. DRAM: 10 GB/s for each of four threads of an L3.

@@ -202,7 +202,7 @@ ok "--threads goes into the points"
 mkdir -p "$tmp/home/.local/share/carm" && run "$graph" --arch "$model" && cp "$tmp/out" "$tmp/want" &&
     cp "$model" "$tmp/home/.local/share/carm/$(uname -n).json" && run "$graph" && cmp -s "$tmp/want" "$tmp/out"
 ok "without --arch this machine's model is taken"
-rm -rf "$tmp/home"
+rm -rf "${tmp:?}/home"
 
 if command -v gnuplot >/dev/null; then
     run linear-relu-linear --arch h100-pcie --plot "$tmp/sol.svg" && [ ! -s "$tmp/err" ] &&

@@ -9,6 +9,7 @@ A loop is one that has at least 0.1% of its program's time and whose code no loo
 of the code, is held back: rules for the bounds are found with the first half alone."""
 import argparse
 import concurrent.futures
+import functools
 import csv
 import glob
 import hashlib
@@ -32,12 +33,11 @@ def lines(*args, text=None, cpu=None):
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
-def path_of(module, folders=(), known={}):
+@functools.cache
+def path_of(module, folders=()):
     """The file of a module's name; None = none."""
-    if module not in known:
-        found = [f for folder in (*folders, *FOLDERS) for f in glob.glob(folder + glob.escape(module), recursive=True)]
-        known[module] = os.path.realpath(found[0]) if found else None
-    return known[module]
+    found = [f for folder in (*folders, *FOLDERS) for f in glob.glob(folder + glob.escape(module), recursive=True)]
+    return os.path.realpath(found[0]) if found else None
 
 
 def is_held(code):
@@ -63,7 +63,7 @@ def collect(opt):
         with open(name, encoding="utf-8") as file:
             parts = json.load(file)["parts"]
         for p in parts:
-            path = p.get("kind") == "loop" and p.get("time_share", 0) >= LEAST and path_of(p["module"], opt.folder)
+            path = p.get("kind") == "loop" and p.get("time_share", 0) >= LEAST and path_of(p["module"], tuple(opt.folder))
             code = path and (lines(opt.program, "find", path, str(p["offset"])) or [""])[0]
             if code and code not in seen:
                 seen.add(code)
