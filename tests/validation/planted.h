@@ -488,13 +488,13 @@ static inline double best_speed(const struct carm_build_plan *plan, const struct
 /* A fingerprint of all figures of a model: its JSON from the configuration on, without times of day. */
 static inline void figures_are(const struct carm_model *m, uint64_t wanted)
 {
-    char *text = carm_model_to_json(m);
+    char *json = carm_model_to_json(m);
     uint64_t print = FINGERPRINT_NONE;
-    assert_non_null(text);
-    for (char *line = strtok(strstr(text, "\"config\""), "\n"); line; line = strtok(NULL, "\n")) {
+    assert_non_null(json);
+    for (char *line = strtok(strstr(json, "\"config\""), "\n"); line; line = strtok(NULL, "\n")) {
         const bool day = strstr(line, "\"at\":") || strstr(line, "\"validated\":");
         print = day ? print : fingerprint(print, line, strlen(line));
     }
-    free(text);
+    free(json);
     fail_if(print != wanted, "figures are 0x%llx", (unsigned long long)print);
 }

@@ -1,54 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Whole builds and validations on planted machines of several shapes, as text: each step with its runs, and each figure
- * with what was planted. tests/validation/machines/ has the texts; UPDATE=1 writes them anew.
+ * with what was planted.
  *
  * Time stands still for budgets: the counter's frequency is so high that a run of this test is no part of them. So a
  * deadline, in seconds from the step that it is for, says which share of the budget the step may use. */
 #include "models/scaling.h"
 #include "models/validation.h"
+#include "tests/validation/golden.h"
 #include "tests/validation/planted.h"
 #include "validation/validate/run.h"
 
 static const double still_hz = 1e16;
-
-/* ---- the text ---- */
-
-static char *said;
-static size_t said_bytes;
-static FILE *text;
-
-static void text_open(void)
-{
-    text = open_memstream(&said, &said_bytes);
-    assert_non_null(text);
-}
-
-/* Compares the text with the golden one, line by line. */
-static void text_is(const char *name)
-{
-    char path[4096], line[2048];
-    size_t number = 0;
-    const char *top = getenv("CARM_TOP");
-    assert_int_equal(fclose(text), 0);
-    const char *at = said;
-    (void)snprintf(path, sizeof path, "%s/tests/validation/machines/%s.txt", top ? top : ".", name);
-    const bool update = getenv("UPDATE") != NULL;
-    FILE *golden = fopen(path, update ? "w" : "r");
-    fail_if(!golden, "%s cannot be opened", path);
-    if (update) {
-        assert_true(fputs(said, golden) >= 0);
-    }
-    while (!update && fgets(line, sizeof line, golden)) {
-        const size_t n = strlen(line);
-        number++;
-        fail_if(strncmp(at, line, n) != 0, "%s, line %zu is\n%.*s\nnot\n%s", name, number,
-                (int)strcspn(at, "\n"), at, line);
-        at += n;
-    }
-    fail_if(!update && *at, "%s, behind line %zu:\n%.*s", name, number, (int)strcspn(at, "\n"), at);
-    assert_int_equal(fclose(golden), 0);
-    free(said);
-}
 
 /* ---- the steps ---- */
 

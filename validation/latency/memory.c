@@ -889,6 +889,9 @@ static int measure_curves(struct memory *m, struct carm_err *err)
         /* as many lines side by side, in a page or as few as may be */
         const uint64_t page = pages ? HUGE : SMALL;
         n = make_sets(sets, 8 * page, m->bytes, quick);
+        if (n == 0) { /* less than 16 MiB: too few large pages for a TLB to miss */
+            break;
+        }
         for (size_t i = 0; i < n; i++) {
             lines[i] = sets[i] / page * CARM_LINE_BYTES;
         }
