@@ -761,10 +761,10 @@ static int run_command(int noperands, char **operands)
 {
     struct carm_observer observer = {0};
     struct carm_run_after after = {.faulted = false};
-    struct carm_run run = {.status = CARM_EXIT_FAILED, .observer = &observer, .after = &after};
+    static struct carm_run run; /* of some KiB, as the next two */
     struct carm_run_levels *levels = NULL;
     static struct carm_address_sink sink;
-    struct carm_input input;
+    static struct carm_input input;
     struct carm_err err = {""};
     const char *output = opt_output ? opt_output : opt_regions ? "points.csv" : NULL;
     static char full[PATH_MAX];
@@ -777,7 +777,8 @@ static int run_command(int noperands, char **operands)
         return carm_say_error(CARM_EXIT_FAILED, "not enough memory");
     }
     memcpy(argv, operands, (size_t)noperands * sizeof *argv);
-    run.argv = argv;
+    run = (struct carm_run){
+        .argv = argv, .status = CARM_EXIT_FAILED, .observer = &observer, .after = &after};
     int rc = configure(&run, &err);
     /* an output that cannot be written is reported before the program runs */
     rc = rc || !output ? rc : carm_outfile_folders(output, &err);

@@ -530,7 +530,7 @@ static bool compare(const struct carm_build_roof *r, const struct carm_clock *cl
 static void note_clocks(struct carm_build_job *j)
 {
     for (size_t k = 0; k < j->nsets; k++) {
-        double clocks[CLOCKS];
+        static double clocks[CLOCKS]; /* 32 KiB */
         size_t n = 0;
         for (size_t i = 0; i < j->n; i++) {
             const struct carm_build_roof *r = &j->roofs[i];
