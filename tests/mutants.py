@@ -195,6 +195,8 @@ def with_all(text, mutants):
     lines, out, owner, at = text.split("\n"), CHOICE.split("\n"), {}, 0
     for begin, opened, closed in functions(lines):
         signature = " ".join(line.strip() for line in lines[begin:opened])
+        weak = re.match(r"(__attribute__\(\(weak\)\) )?", signature).group()
+        signature = signature[len(weak):]
         parts = re.match(r"(.*?)\b(\w+)\((.*)\)$", signature)
         mine = {k: mutant for k, mutant in mutants.items() if opened < mutant[0] < closed}
         if not parts or not mine or "..." in signature:
@@ -210,7 +212,7 @@ def with_all(text, mutants):
                 owner[len(out)] = k
             word = f"case {k}:" if k else "default:"
             cases.append(f"{word} {'' if void else 'return '}carm_mutant_{name}_{k}({arguments});{' return;' if void else ''}")
-        out += [signature.replace("inline ", ""), "{ switch (carm_mutant) {", *cases, "} }"]
+        out += [weak + signature.replace("inline ", ""), "{ switch (carm_mutant) {", *cases, "} }"]
         at = closed + 1
     return "\n".join(out + lines[at:]), owner
 
