@@ -130,9 +130,9 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
     const struct carm_counts *c = &run->row.counts;
     const struct carm_core_figure *f =
         rates->model ? carm_core_find(rates->model, CARM_CORE_PAGE_FAULT, "", "") : NULL;
-    const double each = f && f->clock_hz > 0.0 ? f->latency / f->clock_hz : 0.0;
-    const double faults =
-        carm_count_has(c, CARM_Q_PAGE_FAULTS) ? c->q[CARM_Q_PAGE_FAULTS].value : 0.0;
+    const bool counted = carm_count_has(c, CARM_Q_PAGE_FAULTS);
+    const double each = counted && f && f->clock_hz > 0.0 ? f->latency / f->clock_hz : 0.0;
+    const double faults = counted ? c->q[CARM_Q_PAGE_FAULTS].value : 0.0;
     const double each_huge = huge_fault(run);
     const double of_huge = each_huge > 0.0
                                ? fmin(faults, run->huge_faults) /* other programs have some, too */
@@ -165,19 +165,14 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
 static const struct carm_roofs *roofs_of(const struct carm_model *model, const struct carm_row *row)
 {
     char note[CARM_TEXT_MAX];
-    const char *precision =
-        row->precision && strcmp(row->precision, "mixed") != 0 ? row->precision : "";
-    return model ? carm_place_roofs(model, precision, row->threads > 0 ? row->threads : 1, note)
+    return model ? carm_place_roofs(model, row->precision ? row->precision : "",
+                                    row->threads > 0 ? row->threads : 1, note)
                  : NULL;
 }
 
 static double clock_of(const struct carm_rates *rates, const struct carm_roofs *roofs)
 {
-    const struct carm_model *model = rates->model;
-    return rates->clock_hz > 0.0    ? rates->clock_hz
-           : roofs                  ? roofs->clock_hz
-           : model && model->nroofs ? model->roofs[0].clock_hz
-                                    : 0.0;
+    return rates->clock_hz > 0.0 ? rates->clock_hz : roofs ? roofs->clock_hz : 0.0;
 }
 
 /* The share of the lines' bytes that is used, and the time that independent misses would take. */

@@ -1,62 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a loop's machine code, and from lines and bytes that simulated caches are said to have found, to the numbers that
- * its bounds are made of. This file has the caches' functions in place of run/levels.c. */
+ * its bounds are made of. */
 #include "models/latency.h"
-#include "run/verdict.h"
-#include "tests/unit.h"
-
-enum { AT = 0x1000, TIMES = 1000, PAGE = 4096, ACCESSES = 12, MIB = 1 << 20 };
-
-/* What the caches say: of each instruction with a load or store, in order. */
-struct at {
-    double lines[3]; /* that come from L2, L3, memory, in TIMES iterations */
-    struct carm_run_places places;
-    bool unseen; /* a sample without it */
-};
-struct carm_run_levels {
-    struct carm_run_simulation about;
-    struct carm_run_figures figures;
-    const struct at *at; /* [ACCESSES] */
-};
-static const struct carm_flow_code *code_of_levels;
-
-bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
-                           uint32_t module, uint64_t at, double *lines,
-                           struct carm_run_places *places)
-{
-    size_t k = 0;
-    for (const struct carm_flow_op *op = code_of_levels->ops; op->at != at; op++) {
-        k += op->loads || op->stores;
-    }
-    assert_true(k < ACCESSES && module == 7);
-    const struct at *of = &levels->at[k];
-    memcpy(lines, of->lines, sizeof of->lines);
-    *places = of->places;
-    return !of->unseen;
-}
-
-/* Of the sketch: its first register, and a hundred times its last. */
-double carm_run_levels_pages(const struct carm_run_levels *levels,
-                             const uint8_t sketch[CARM_RUN_PAGES_KEPT])
-{
-    return sketch[0] + 100.0 * sketch[CARM_RUN_PAGES_KEPT - 1];
-}
-
-const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels)
-{
-    return &levels->about;
-}
-
-const struct carm_run_levels *carm_run_levels_changed(const struct carm_run_levels *levels)
-{
-    (void)levels;
-    return NULL;
-}
-
-const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *levels, size_t row)
-{
-    return levels ? &levels->figures : NULL;
-}
+#include "tests/run/loops.h"
 
 /* L1 1 ns, L2 3, L3 11, memory 101; walks 5. A TLB of 16 pages. Lines of L3: a tenth is gone after 2 ms, 0.6 after 14.7456 ms. */
 static struct carm_latency latency[] = {
@@ -176,55 +122,6 @@ static void say_memory(const struct carm_bounds_input *in, const struct carm_run
         const double of[] = {(double)(a->at - AT), a->stores,     a->pattern,
                              (double)a->stride,    a->executions, a->lines};
         say("at", of, 6);
-    }
-}
-
-/* A loop of one piece, or of two from an offset on, the second of which is executed where the first has not jumped. Its last instruction jumps back.
- * code  hexadecimal
- * taken jumps at the end of the first piece, of two */
-static struct carm_flow_code *decode(const char *code, size_t second, double taken)
-{
-    static struct carm_flow_code of;
-    static struct carm_code_piece pieces[2];
-    uint8_t bytes[128];
-    size_t n = 0;
-    for (char *next; *code; code = *next == ' ' ? next + 1 : next) {
-        bytes[n++] = (uint8_t)strtoul(code, &next, 16);
-    }
-    free(of.ops);
-    of = (struct carm_flow_code){
-        .inner = true, .module = 7, .at = AT, .iterations = TIMES, .pieces = pieces};
-    assert_ok(carm_flow_ops_decode(bytes, n, AT, TIMES, &of.ops, &of.nops, &of.ops_room, &err));
-    pieces[0] = (struct carm_code_piece){.at = AT,
-                                         .end = AT + (second ? second : n),
-                                         .executions = TIMES,
-                                         .target = AT,
-                                         .taken = second ? taken : TIMES - 1,
-                                         .jumps = true,
-                                         .falls = true};
-    pieces[1] = pieces[0];
-    pieces[1].at = AT + second;
-    pieces[1].end = AT + n;
-    pieces[1].executions = taken >= 0.0 ? TIMES - taken : TIMES;
-    pieces[1].taken = fmax(0.0, pieces[1].executions - 1);
-    for (size_t i = 0; i < of.nops; i++) {
-        pieces[second && of.ops[i].at >= AT + second].n++;
-    }
-    for (size_t i = pieces[0].n; i < of.nops && second && taken >= 0.0; i++) {
-        of.ops[i].executions = TIMES - taken;
-    }
-    pieces[1].first = pieces[0].n;
-    of.npieces = second ? 2 : 1;
-    code_of_levels = &of;
-    return &of;
-}
-
-static void is_said(const char *name, const char *wanted)
-{
-    if (getenv("UPDATE")) {
-        print_message("%s: %s\n", name, said);
-    } else if (strcmp(said, wanted) != 0) {
-        fail_msg("%s:\n%s\nnot\n%s", name, said, wanted);
     }
 }
 
@@ -352,7 +249,7 @@ TEST(code)
         say_code(&in);
         const size_t at = strlen(said);
         snprintf(said + at, sizeof said - at, "; %s", in.chain_cycles > 0.0 ? chain : "no chain");
-        is_said(of[i].name, of[i].says);
+        is_text(of[i].name, said, of[i].says);
         carm_graph_close(&graph);
     }
 }
@@ -726,7 +623,7 @@ TEST(memory)
     without.nlatency--;
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
         const struct options *with = &loops[i].with;
-        struct carm_run_levels levels = {loops[i].about, loops[i].figures, loops[i].at};
+        struct carm_run_levels levels = {loops[i].about, loops[i].figures, loops[i].at, NULL};
         struct carm_run_after after = {.stay = stay};
         struct carm_run run = {.after = with->lost ? &after : NULL};
         struct carm_bounds_input in = {.rates = {with->no_model ? NULL
@@ -745,7 +642,7 @@ TEST(memory)
         assert_ok(carm_run_memory_input(&run, code, with->trips, with->seconds, &graph, &levels,
                                         &levels.figures, &in, &v, &err));
         say_memory(&in, &v);
-        is_said(loops[i].name, loops[i].says);
+        is_text(loops[i].name, said, loops[i].says);
         carm_graph_close(&graph);
     }
 }
