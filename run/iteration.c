@@ -47,7 +47,7 @@ static bool takes_integer_unit(const struct carm_rates *rates, enum carm_opcode_
 void carm_run_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l)
 {
     memset(l, 0, sizeof *l);
-    for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
+    for (int c = CARM_OPCODE_NONE + 1; c < CARM_OPCODE_CLASSES; c++) {
         enum carm_core_kind kind;
         const bool known = carm_core_kind_parse(carm_opcode_word((enum carm_opcode_class)c), &kind);
         const struct carm_theory_ports *ports =
@@ -62,11 +62,9 @@ void carm_run_latencies(const struct carm_rates *rates, struct carm_graph_latenc
                 cycles *= known && carm_core_kind_is_pair(kind) ? 0.5 : 1.0;
                 /* at least a cycle for an instruction that computes */
                 cycles = ports && ports->latency > 0.0 ? ports->latency : cycles;
-                l->of[c][w][p] = c == CARM_OPCODE_NONE ? 0.0 : fmax(1.0, cycles);
+                l->of[c][w][p] = fmax(1.0, cycles);
             }
         }
-    }
-    for (int c = 0; c < CARM_OPCODE_CLASSES; c++) {
         l->integer[c] = takes_integer_unit(rates, (enum carm_opcode_class)c);
     }
     if (!is_extended_apart(rates)) {
@@ -351,7 +349,7 @@ static void find_aliased(const struct carm_flow_code *code, const struct lines *
             }
         }
         for (int p = 0; p < CARM_FROM_PLACES; p++)
-            out[p] = fmax(out[p], of[i].lines[p] > 0.0 ? sum[p] : 0.0);
+            out[p] = fmax(out[p], sum[p]);
     }
 }
 

@@ -109,3 +109,23 @@ static void is_text(const char *name, const char *text, const char *wanted)
         fail_msg("%s:\n%s\nnot\n%s", name, text, wanted);
     }
 }
+
+/* What is said of a loop. */
+static char said[4096];
+
+static inline void say_numbers(const char *name, const double *values, size_t n)
+{
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        any = any || values[i] != 0.0;
+    }
+    for (size_t i = 0; i < n && any; i++) {
+        const size_t at = strlen(said);
+        const char *before = i ? "," : at ? "; " : "";
+        snprintf(said + at, sizeof said - at, "%s%s%s%.4g", before, i ? "" : name, i ? "" : " ",
+                 values[i]);
+    }
+}
+
+#define SAY(member)     say_numbers(#member, &(const double){in->member}, 1)
+#define SAY_ALL(member) say_numbers(#member, in->member, sizeof in->member / sizeof *in->member)

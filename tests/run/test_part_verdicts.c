@@ -67,8 +67,6 @@ static const struct carm_model model = {.latency = latency,
 
 /* ---- what is said of a part ---- */
 
-static char said[4096];
-
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
     const size_t at = strlen(said);
