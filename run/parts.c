@@ -171,8 +171,8 @@ bool carm_run_has_company(const struct carm_run *run, const struct carm_looks_su
 
 double carm_parts_seconds(const struct carm_run *run, const struct carm_profile_row *part)
 {
-    const double threads = part->threads > 0 ? part->threads : 1;
-    const double all = part->share * run->cpu_seconds, most = part->seconds * threads;
+    const double all = part->share * run->cpu_seconds;
+    const double most = part->seconds * carm_parts_threads(part);
     return all > 0.0 && all < most ? fmax(all, part->seconds) : most;
 }
 

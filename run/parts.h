@@ -23,6 +23,12 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
 void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
                     const struct carm_profile_row *part, struct carm_row *row);
 
+/* Threads of a part at one time; 1 where it has no samples. */
+static inline int carm_parts_threads(const struct carm_profile_row *part)
+{
+    return part->threads > 1 ? part->threads : 1;
+}
+
 /* Processor time of all threads in a part: as many times that of the longest as there are threads, or less where
  * their work is unequal. */
 double carm_parts_seconds(const struct carm_run *run, const struct carm_profile_row *part);

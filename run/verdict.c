@@ -21,22 +21,21 @@ static void add_calls(const struct carm_flow_code *of, const struct carm_profile
 {
     const struct carm_flow_code *caller =
         carm_astray_caller(of->module, profile->codes, profile->ncodes);
+    const struct carm_profile_row *own = &profile->rows[row];
     struct carm_astray calls = {.branches = 0.0};
-    double own = 0.0, all = 0.0;
+    double all = 0.0;
     if (!carm_astray_takes_part(of, caller)) {
         return;
     }
     for (size_t k = 0; k < profile->nrows; k++) {
         const struct carm_profile_row *r = &profile->rows[k];
         const struct carm_flow_code *code = r->code ? &profile->codes[r->code - 1] : NULL;
-        const double seconds = r->seconds * (r->threads > 0 ? r->threads : 1);
         const bool takes_part =
             code && code->module == of->module && carm_astray_takes_part(code, caller);
-        all += takes_part ? seconds : 0.0;
-        own = k == row ? seconds : own;
+        all += takes_part ? r->seconds * carm_parts_threads(r) : 0.0;
     }
     carm_astray_calls(caller, of->module, profile->codes, profile->ncodes, latencies, &calls);
-    const double share = all > 0.0 ? own / all : 0.0;
+    const double share = own->seconds * carm_parts_threads(own) / all;
     /* the right function is fetched, and left again */
     const double back = carm_rates_latency(rates, CARM_CORE_CALL_RETURN, "", "", NULL);
     out->branches += share * calls.branches;
@@ -132,12 +131,12 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
         rates->model ? carm_core_find(rates->model, CARM_CORE_PAGE_FAULT, "", "") : NULL;
     const bool counted = carm_count_has(c, CARM_Q_PAGE_FAULTS);
     const double each = counted && f && f->clock_hz > 0.0 ? f->latency / f->clock_hz : 0.0;
-    const double faults = counted ? c->q[CARM_Q_PAGE_FAULTS].value : 0.0;
+    const double faults = c->q[CARM_Q_PAGE_FAULTS].value;
     const double each_huge = huge_fault(run);
     const double of_huge = each_huge > 0.0
                                ? fmin(faults, run->huge_faults) /* other programs have some, too */
                                : 0.0;
-    const double threads = row->threads > 0 ? row->threads : 1;
+    const double threads = carm_parts_threads(row);
     const double seconds = (faults - of_huge) * each + of_huge * each_huge;
     const double share =
         each > 0.0 && row->seconds > 0.0 ? fmin(1.0, seconds / (row->seconds * threads)) : NAN;
@@ -183,12 +182,11 @@ static void describe_memory(const struct carm_bounds_input *in,
     const struct carm_level_estimate *first = figures ? &figures->levels[0] : NULL;
     double split = 0.0, loads = 0.0;
     if (first && first->misses > 0.0) {
-        out->used = fmin(1.0, fmax(0.0, 1.0 - first->unused / (LINE * first->misses)));
+        out->used = fmax(0.0, 1.0 - first->unused / (LINE * first->misses));
     }
     for (int k = 0; k < CARM_FROM_PLACES && in->rates.model; k++) {
         const struct carm_in_flight *f = carm_in_flight_find(in->rates.model, names[k]);
-        out->independent +=
-            f && f->rate > 0.0 ? (in->scattered[k] + in->chained[k]) / f->rate : 0.0;
+        out->independent += f ? (in->scattered[k] + in->chained[k]) / f->rate : 0.0;
     }
     double split_stores = 0.0, stores = 0.0;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
@@ -206,17 +204,18 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
                           const struct carm_bounds_input *in, double trips,
                           struct carm_verdict_code *out, struct carm_run_verdict *v)
 {
-    double scalar = 0.0, vectors = 0.0, widest = 0.0;
+    double scalar = 0.0, vectors = 0.0;
+    bool wide = false;
     for (size_t i = 0; i < in->nunits; i++) {
         const struct carm_bounds_unit *u = &in->units[i];
         const bool computes = carm_core_kind_group(u->kind) == CARM_CORE_GROUP_FP;
         const bool single = !*u->isa || strcmp(u->isa, "scalar") == 0; /* x87, or SSE */
         scalar += computes && single ? u->count : 0.0;
         vectors += computes && !single ? u->count : 0.0;
-        widest = fmax(widest, computes && strncmp(u->isa, "avx", 3) == 0 ? 32.0 : 0.0);
+        wide = wide || (computes && strncmp(u->isa, "avx", 3) == 0);
     }
     out->scalar = scalar >= vectors;
-    out->narrow = !out->scalar && !(widest > 0.0);
+    out->narrow = !out->scalar && !wide;
     for (size_t i = 0; i < code->nops; i++) {
         const struct carm_graph_access *a = &graph->accesses[i];
         const bool moves = a->pattern == CARM_PATTERN_STRIDE && llabs(a->stride) > LINE;
@@ -296,9 +295,8 @@ static double called_seconds(const struct carm_profile *profile, const struct ca
         const struct carm_profile_row *r =
             p->target && !p->jumps ? find_function(profile, code->module, p->target, &calls) : NULL;
         if (r) {
-            const double threads = r->threads > 0 ? r->threads : 1;
             seconds += p->executions / calls *
-                       (r->seconds * threads +
+                       (r->seconds * carm_parts_threads(r) +
                         called_seconds(profile, &profile->codes[r->code - 1], deep - 1));
         }
     }
@@ -315,8 +313,7 @@ static void hide_chains(const struct carm_profile *profile, const struct carm_pr
         return; /* the functions' rows are not looked for */
     }
     const double inside = (double)row->samples_inside / (double)row->samples - 1.0;
-    const double threads = row->threads > 0 ? row->threads : 1;
-    const double loops = code->ngaps ? row->seconds * threads * inside : 0.0;
+    const double loops = code->ngaps ? row->seconds * carm_parts_threads(row) * inside : 0.0;
     const double hidden =
         (loops + called_seconds(profile, code, DEEP)) / code->iterations * in->clock_hz;
     in->chain_cycles = fmax(0.0, in->chain_cycles - hidden);
@@ -333,7 +330,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     const struct carm_flow_code *code = row->code ? &profile->codes[row->code - 1] : NULL;
     struct carm_bounds_unit units[CARM_RUN_UNITS_MAX];
     struct carm_bounds_input in = {.rates = *rates};
-    struct carm_verdict_code about = {.scalar = false};
+    struct carm_verdict_code about = {.company = rates->company};
     static struct carm_bounds bounds; /* 6 KiB */
     static struct carm_row as;        /* 4 KiB */
     struct carm_graph graph;
@@ -360,7 +357,6 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     of.iterations = of.iterations > 0.0 ? of.iterations
                     : row->executions   ? (double)row->executions
                                         : 1.0;
-    const double threads = row->threads > 0 ? row->threads : 1;
     const double all = carm_parts_seconds(run, row);
     const double seconds = all / of.iterations;
     int rc = carm_run_code_input(&of, &graph, &in, units, chain, err);
@@ -368,7 +364,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         return rc;
     }
     rc = add_others(&of, profile, i, &in, err);
-    bool about_trips = false;
+    bool about_trips;
     /* code behind a loop begins early where the end of the loop is predicted */
     const double often = carm_profile_trips(row, &about_trips);
     const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;
@@ -384,7 +380,6 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         describe_code(&of, &graph, &in, often < CARM_RUN_MANY_TRIPS ? often : 0.0, &about, v);
         describe_memory(&in, figures, &about);
         v->used = about.used;
-        about.company = rates->company;
         about.body = row->kind != CARM_PROFILE_LOOP || carm_code_dispatches(&of);
         about.math = strncmp(row->module, "libm.so", 7) == 0;
         if (about.used > whole) { /* an unrolled loop, whose other accesses use the lines */
@@ -398,7 +393,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
             carm_verdict_find(&bounds, seconds, row->share, &about, &v->verdict);
         }
         say_enough(rates->model, row->threads, v);
-        carm_verdict_unequal(&v->verdict, row->seconds, all / threads);
+        carm_verdict_unequal(&v->verdict, row->seconds, all / carm_parts_threads(row));
         v->has = true;
     }
     carm_graph_close(&graph);
@@ -479,7 +474,7 @@ static struct carm_run_change change_part(const struct carm_verdict *today,
                                           const struct carm_verdict *there)
 {
     struct carm_run_change c = {.known = today->limit != CARM_LIMIT_UNKNOWN, .loop = {1.0, 1.0}};
-    double before = 0.0, after = 0.0;
+    double before, after;
     carm_setting_bounds(&today->bounds, &there->bounds, today->estimate, &before, &after, &c.limit);
     if (before > today->seconds) { /* bounds are known to some 10%: the ratio counts */
         after *= today->seconds / before;

@@ -587,9 +587,11 @@ TEST(loops_inside)
         size_t parent[2], code[2];
         bool inner;
         double cycles;
-    } of[] = {{{1, 1}, {2, 0}, false, 6.25}, {{1, 1}, {2, 2}, false, 12.5},
-              {{1, 2}, {2, 2}, false, 6.25}, {{0, 2}, {2, 2}, false, 0.0},
-              {{3, 1}, {2, 2}, false, 6.25}, {{1, 1}, {2, 2}, true, 0.0}};
+        size_t at; /* row of the outer loop */
+    } of[] = {{{1, 1}, {2, 0}, false, 6.25, 0}, {{1, 1}, {2, 2}, false, 12.5, 0},
+              {{1, 2}, {2, 2}, false, 6.25, 0}, {{0, 2}, {2, 2}, false, 0.0, 0},
+              {{3, 1}, {2, 2}, false, 6.25, 0}, {{1, 1}, {2, 2}, true, 0.0, 0},
+              {{3, 3}, {2, 2}, false, 12.5, 2}};
     struct carm_flow_code codes[2];
     struct carm_code_piece pieces[3];
     codes[1] = *decode(BRANCH, 13, 250);
@@ -602,12 +604,7 @@ TEST(loops_inside)
     pieces[2] = codes[0].pieces[0];
     codes[0].pieces = pieces + 2;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        struct carm_profile_row rows[3] = {{.kind = CARM_PROFILE_LOOP,
-                                            .code = 1,
-                                            .samples = 100,
-                                            .share = 1.0,
-                                            .seconds = 30e-6,
-                                            .threads = 1}};
+        struct carm_profile_row rows[3];
         const struct carm_profile profile = {.rows = rows,
                                              .nrows = 3,
                                              .codes = codes,
@@ -618,13 +615,22 @@ TEST(loops_inside)
         struct carm_run_verdict *v;
         double cycles = 0.0;
         codes[0].inner = of[i].inner;
-        for (size_t k = 0; k < 2; k++) {
-            rows[k + 1] =
-                (struct carm_profile_row){.parent = of[i].parent[k], .code = of[i].code[k]};
+        for (size_t k = 0, n = 0; k < 3; k++) {
+            rows[k] = (struct carm_profile_row){.kind = CARM_PROFILE_LOOP,
+                                                .code = 1,
+                                                .samples = 100,
+                                                .share = 1.0,
+                                                .seconds = 30e-6,
+                                                .threads = 1};
+            if (k != of[i].at) {
+                rows[k] =
+                    (struct carm_profile_row){.parent = of[i].parent[n], .code = of[i].code[n]};
+                n++;
+            }
         }
         assert_ok(carm_run_verdicts(&v, &run, &profile, NULL, &clocked, &theory, &err));
-        for (size_t k = 0; k < v->verdict.bounds.n; k++) {
-            const struct carm_lower_bound *b = &v->verdict.bounds.of[k];
+        for (size_t k = 0; k < v[of[i].at].verdict.bounds.n; k++) {
+            const struct carm_lower_bound *b = &v[of[i].at].verdict.bounds.of[k];
             cycles += b->limit == CARM_LIMIT_BRANCHES ? 1e9 * b->seconds : 0.0;
         }
         assert_near(cycles, of[i].cycles, 1e-9);
@@ -648,22 +654,32 @@ TEST(called)
         double executions, ns,
             inside_ns; /* of the function's begin, and of its row and of the other's */
         double cycles;
-    } of[] = {{CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 5000, 0, 25},
-              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, 2 * TIMES, 10000, 0, 25},
-              {CARM_PROFILE_BODY, 7, 0x5000, false, TIMES, 5000, 4000, 21},
-              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 40000, 0, 0},
-              {CARM_PROFILE_LOOP, 7, 0x5000, false, TIMES, 5000, 4000, 30},
-              {CARM_PROFILE_FUNCTION, 8, 0x5000, false, TIMES, 5000, 4000, 30},
-              {CARM_PROFILE_FUNCTION, 7, 0x5001, false, TIMES, 5000, 4000, 30},
-              {CARM_PROFILE_FUNCTION, 7, 0x5000, true, TIMES, 5000, 4000, 30},
-              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, 0, 5000, 4000, 30}};
+        uint64_t next; /* what the function calls, if not the other */
+        int threads;
+        bool first; /* the function's row is the first */
+    } of[] = {{CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 5000, 0, 25, 0, 1, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, 2 * TIMES, 10000, 0, 25, 0, 1, false},
+              {CARM_PROFILE_BODY, 7, 0x5000, false, TIMES, 5000, 4000, 21, 0, 1, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 40000, 0, 0, 0, 1, false},
+              {CARM_PROFILE_LOOP, 7, 0x5000, false, TIMES, 5000, 4000, 30, 0, 1, false},
+              {CARM_PROFILE_FUNCTION, 8, 0x5000, false, TIMES, 5000, 4000, 30, 0, 1, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5001, false, TIMES, 5000, 4000, 30, 0, 1, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, true, TIMES, 5000, 4000, 30, 0, 1, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, 0, 5000, 4000, 30, 0, 1, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, 1, 5, 0, 25, 0, 1, false},
+              /* it calls itself: three calls deep */
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 5000, 0, 15, 0x5000, 1, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 5000, 0, 20, 0, 2, false},
+              {CARM_PROFILE_FUNCTION, 7, 0x5000, false, TIMES, 5000, 4000, 21, 0, 1, true}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         /* imul rbx, rbx; call; sub ecx, 1; jnz */
         struct carm_flow_code codes[3] = {
             *decode("48 0f af db e8 00 00 00 00 83 e9 01 75 f2", 9, 0)};
-        struct carm_code_piece begins[2] = {
-            {.at = 0x5000, .end = 0x5001, .executions = of[i].executions, .target = 0x6000},
-            {.at = 0x6000, .end = 0x6001, .executions = TIMES}};
+        struct carm_code_piece begins[2] = {{.at = 0x5000,
+                                             .end = 0x5001,
+                                             .executions = of[i].executions,
+                                             .target = of[i].next ? of[i].next : 0x6000},
+                                            {.at = 0x6000, .end = 0x6001, .executions = TIMES}};
         struct carm_profile_row rows[3] = {
             {.kind = CARM_PROFILE_LOOP,
              .code = 1,
@@ -672,11 +688,14 @@ TEST(called)
              .share = 1.0,
              .seconds = 30e-6,
              .threads = 1},
-            {.kind = of[i].kind, .code = 2, .seconds = 1e-9 * of[i].ns, .threads = 1},
+            {.kind = of[i].kind, .code = 2, .seconds = 1e-9 * of[i].ns, .threads = of[i].threads},
             {.kind = CARM_PROFILE_FUNCTION,
              .code = 3,
              .seconds = 1e-9 * of[i].inside_ns,
              .threads = 1}};
+        const struct carm_profile_row loop = rows[0];
+        rows[0] = rows[of[i].first];
+        rows[of[i].first] = loop;
         const struct carm_profile profile = {.rows = rows,
                                              .nrows = 3,
                                              .codes = codes,
@@ -693,8 +712,9 @@ TEST(called)
                 .module = k ? 7 : of[i].module, .pieces = begins + k, .npieces = 1};
         }
         assert_ok(carm_run_verdicts(&v, &run, &profile, NULL, &clocked, &theory, &err));
-        for (size_t k = 0; k < v->verdict.bounds.n; k++) {
-            const struct carm_lower_bound *b = &v->verdict.bounds.of[k];
+        const struct carm_bounds *bounds = &v[of[i].first].verdict.bounds;
+        for (size_t k = 0; k < bounds->n; k++) {
+            const struct carm_lower_bound *b = &bounds->of[k];
             const bool carried = strstr(b->origin, "from one iteration to the next") != NULL;
             cycles = carried ? 1e9 * b->seconds : cycles;
         }
