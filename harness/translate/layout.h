@@ -33,7 +33,7 @@ struct carm_stock_block {
     uint16_t bytes, code, rare;
     uint16_t inc_end, nmaps, nfixes; /* as in struct carm_block */
     uint8_t nlinks, nrows, copies;
-    uint8_t align; /* address of the code modulo 64, a multiple of 16 */
+    uint8_t align; /* address of the code modulo 64, a multiple of 8 */
     /* code behind the block on which flags_free depends: offsets from pc, and bytes */
     int32_t peeked[2];
     uint16_t npeeked[2];

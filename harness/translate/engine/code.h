@@ -145,13 +145,33 @@ static inline void carm_leave(struct carm_emit *e, enum carm_stub stub)
     carm_word32(e, (uint32_t)(AT_STUBS + 8 * (int)stub));
 }
 
+/* Instructions that do nothing, n bytes in all: as few as can be, since each takes the place of another one in the
+ * processor's front end. */
+static inline void carm_nothing(struct carm_emit *e, unsigned n)
+{
+    enum { MOST = 8 };
+    static const uint8_t nops[MOST][MOST] = {{0x90},
+                                             {0x66, 0x90},
+                                             {0x0f, 0x1f, 0x00},
+                                             {0x0f, 0x1f, 0x40, 0x00},
+                                             {0x0f, 0x1f, 0x44, 0x00, 0x00},
+                                             {0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+                                             {0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+                                             {0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00}};
+    for (; n > MOST; n -= MOST) {
+        carm_bytes(e, nops[MOST - 1], MOST);
+    }
+    if (n > 0) {
+        carm_bytes(e, nops[n - 1], n);
+    }
+}
+
 /* Emits filling so that the 4 bytes that begin `ahead` bytes further on do not cross a cache
  * line. */
 static inline void carm_keep_whole(struct carm_emit *e, unsigned ahead)
 {
-    while ((((uint64_t)e->at + ahead) & 63) > 60) {
-        carm_byte(e, 0x90);
-    }
+    const unsigned at = ((uint64_t)e->at + ahead) & 63;
+    carm_nothing(e, at > 60 ? 64 - at : 0);
 }
 
 /* The byte at from is the distance from behind it to here. */

@@ -77,5 +77,9 @@ finds 'kept code of earlier bytes' kept_of_rewritten ready.c 'carm_cache_is_awak
 finds 'a table of branches that is copied' faults_of_programs cache.c \
     'here = carm_ready->table.bytes == sizeof carm_table' 'here = false'
 finds 'ready code that is executed before it is compared' ready cache.c 'number < nready \&\&' 'false \&\&'
+finds 'a branch that is turned round and keeps its condition' kept_of_branches cache.c '\*condition ^= 1' '(void)condition'
+finds 'another jump that is turned round' kept_of_branches cache.c '!is_conditional(patch)' 'false'
+finds 'jumps to the code behind them' kept_of_branches cache.c 'off != 0 \&\& !is_nothing(patch)' 'true'
+finds 'a nop that is no jump once more' kept_grows cache.c ' \&\& !is_nothing(patch)' ''
 finds 'flags that are dead only until code changes' rewrites cache.c 'at \&\& at < end' 'false'
 finish

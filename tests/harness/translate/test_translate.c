@@ -27,7 +27,7 @@
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
 static char fixed[128], traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128],
-    places[128], masks[128], walks[128], data[128];
+    places[128], masks[128], walks[128], branches[128], data[128];
 static char free_out[128], counted_out[128];
 static bool with_random, with_fixed, with_library;
 
@@ -818,6 +818,55 @@ TEST(kept_of_rewritten)
     assert_int_equal(system(text), 0); /* NOLINT(cert-env33-c) */
 }
 
+/* Conditional branches of kept code, and of what follows them: no jump leads to the code behind it, and a branch that is
+ * turned round leads where it led before. */
+TEST(kept_of_branches)
+{
+    needs_tracing();
+    NEEDS_FIXED_ADDRESSES();
+    char home[96], command[512];
+    struct carm_translation first = {.status = -1};
+    (void)snprintf(home, sizeof home, "%s/branches.home", folder);
+    const struct surroundings before = same_each_time();
+    assert_int_equal(setenv("XDG_CACHE_HOME", home, 1), 0);
+    (void)snprintf(command, sizeof command, "%s >%s", branches, free_out);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(setenv("CARM_KEEP_CODE", i ? "1" : "0", 1), 0);
+        const struct carm_translation got =
+            translate_with((char *[]){branches, NULL}, counted_out, NULL, CARM_STOCK_KEPT);
+        assert_string_equal(got.incomplete, "");
+        first = i ? first : got;
+        same(branches, &got.counts, &first.counts);
+        assert_int_equal(got.ready, i > 1);
+        (void)snprintf(command, sizeof command, "cmp %s %s >&2", free_out, counted_out);
+        assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    }
+    assert_int_equal(setenv("CARM_KEEP_CODE", "0", 1), 0);
+    restore(&before);
+    struct carm_ready *r = read_kept(home);
+    unsigned onward = 0, nothing = 0, opposite = 0;
+    for (uint32_t i = 0; i < r->nregions; i++) {
+        const uint8_t *code = carm_ready_at(r, &r->regions[i].code);
+        for (uint64_t at = 16; at + 8 <= r->regions[i].code.bytes; at += 8) {
+            static const uint8_t jump[] = {0xe9, 0, 0, 0, 0}, nop[] = {0x0f, 0x1f, 0x44, 0, 0};
+            const uint8_t *last = code + at - sizeof jump;
+            int32_t off;
+            memcpy(&off, last - 4, sizeof off); /* of a conditional branch right before the jump */
+            onward += memcmp(last, jump, sizeof jump) == 0;
+            nothing += memcmp(last, nop, sizeof nop) == 0;
+            opposite +=
+                last[0] == 0xe9 && last[-6] == 0x0f && (last[-5] & 0xf0) == 0x80 && off == 5;
+        }
+    }
+    free(r);
+    (void)snprintf(command, sizeof command, "rm -r %s", home);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+    fail_if(onward || opposite, "%u jumps and %u branches lead to what follows, beside %u nops",
+            onward, opposite, nothing);
+    fail_if(nothing < 64, "%u nops in place of jumps", nothing);
+}
+
 /* With kept code a program has 154 page faults; 239 where it copies the table of indirect branches to write the entries of
  * the program and ld.so, which are kept as a table. */
 TEST(faults_of_programs)
@@ -1325,6 +1374,7 @@ static int compile(void **state)
     (void)snprintf(places, sizeof places, "%s/places", folder);
     (void)snprintf(masks, sizeof masks, "%s/masks", folder);
     (void)snprintf(walks, sizeof walks, "%s/walks", folder);
+    (void)snprintf(branches, sizeof branches, "%s/branches", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
     (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
@@ -1345,6 +1395,8 @@ static int compile(void **state)
                shell("%s -O2 -mavx2 -ftree-vectorize -static -o %s "
                      "%s/tests/harness/translate/walks.c 2>&1",
                      cc, walks, top) &&
+               shell("%s -O1 -static -o %s %s/tests/harness/translate/branches.c 2>&1", cc,
+                     branches, top) &&
                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
                      cc, tiny, top);
@@ -1373,8 +1425,8 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {fixed,  traced, tiny,  codes, rewrites, random_blocks,
-                                 places, masks,  walks, data,  free_out, counted_out};
+    const char *const files[] = {fixed, traced, tiny,     codes, rewrites, random_blocks, places,
+                                 masks, walks,  branches, data,  free_out, counted_out};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
     }

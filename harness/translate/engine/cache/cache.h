@@ -117,6 +117,9 @@ struct carm_map {
     uint16_t source : 12, flag : 4;
 };
 
+/* A block's code begins at a multiple of ALIGN bytes. A jump has an opcode of one byte and a displacement. */
+enum { CARM_BLOCK_ALIGN = 8, CARM_JUMP_BYTES = 5 };
+
 struct carm_block {
     uint64_t pc;
     uint8_t *code, *end; /* in the cache */

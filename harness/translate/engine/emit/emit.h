@@ -28,8 +28,8 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
  * returns false when the region has no room */
 bool carm_write_entry(struct carm_block *block);
 
-/* The check that an indirect branch meant this block (cache.c): chain, number and entry. Code that begins at a multiple
- * of 16 bytes is followed by CARM_CHECK_BYTES. */
+/* The check that an indirect branch meant this block (cache.c): chain, number and entry. From a multiple of 8
+ * bytes on, CARM_CHECK_BYTES. */
 void carm_write_check(struct carm_emit *e, struct carm_block *block);
 enum { CARM_CHECK_BYTES = 48 };
 /* Not NULL: in carm's builder */

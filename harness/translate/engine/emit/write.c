@@ -243,7 +243,11 @@ static void ret(struct writer *w, const struct carm_insn_full *x)
 static void jump_to(struct writer *w, uint64_t target)
 {
     const uint32_t link = new_link(w, target, EXIT_JUMP);
-    carm_keep_whole(&w->e, 1);
+    if (w->block->copies > 1) {
+        carm_keep_whole(&w->e, 1);
+    } else { /* the target's block may begin behind this jump (set_jump of cache.c) */
+        carm_nothing(&w->e, -((uint64_t)w->e.at + CARM_JUMP_BYTES) & (CARM_BLOCK_ALIGN - 1));
+    }
     carm_byte(&w->e, 0xe9);
     carm_links[link].patch = w->e.at;
     carm_word32(&w->e, 0);
@@ -763,9 +767,7 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
         *why = "it executes too much code";
         return false;
     }
-    while ((uint64_t)w.e.at & 15) {
-        carm_byte(&w.e, 0x90);
-    }
+    carm_nothing(&w.e, -(uint64_t)w.e.at & (CARM_BLOCK_ALIGN - 1));
     if (block->checked) {
         emit_changed(&w);
     }
