@@ -159,16 +159,28 @@ static struct {
     size_t odd;     /* of so many runs, one is disturbed, by each kind in turn; 0 = none */
     const char *fails; /* a part of the names of codes whose runs have no repetition; NULL = none */
     double now;        /* seconds that all runs have taken */
+    double lag;        /* seconds that a run waits before it begins */
+    double
+        counter_hz; /* of the planted counter (tests/counter.h); 0 = the real one, which runs do not change */
     /* is told of each run before it; NULL = nobody */
     void (*watch)(const struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                   size_t reps);
+    /* and of what else is done with the team */
+    void (*other)(const struct carm_team *team, const char *what, double number, double second);
 } seen;
+
+static void tell(const struct carm_team *team, const char *what, double number, double second)
+{
+    if (seen.other) {
+        seen.other(team, what, number, second);
+    }
+}
 
 /* In place of the library's: the time of day is of the runs, so that rounds lie as far apart as on a machine. */
 int clock_gettime(clockid_t clock, struct timespec *out)
 {
     static int (*real)(clockid_t, struct timespec *);
-    if (clock == CLOCK_REALTIME) {
+    if (clock == CLOCK_REALTIME || seen.counter_hz > 0.0) {
         const double now = 1.8e9 + seen.now;
         *out = (struct timespec){(time_t)now, (long)(1e9 * (now - floor(now)))};
         return 0;
@@ -219,6 +231,31 @@ static inline void runs_are(size_t runs, size_t reps, size_t patient, uint64_t p
 
 static volatile sig_atomic_t over;
 
+/* Ticks of the planted counter. */
+static inline double counter_now(void)
+{
+    return (1e3 + seen.now) * seen.counter_hz;
+}
+
+/* A run ends at the team's deadline, with the repetitions so far; less than an eighth of them tell little. */
+static void end_by_deadline(const struct carm_team *team, struct carm_measurement *m)
+{
+    const double s = m->seconds.median;
+    if (!(seen.counter_hz > 0.0) || team->deadline.tsc == 0) {
+        return;
+    }
+    double left = ((double)team->deadline.tsc - counter_now()) / seen.counter_hz;
+    seen.now += fmax(0.0, fmin(seen.lag, left));
+    left -= seen.lag;
+    if (left < (double)m->seconds.n * s) {
+        const size_t wanted = m->seconds.n;
+        m->seconds.n = left > 0.0 ? (size_t)(left / s) : 0;
+        seen.now += fmax(left, 0.0) - (double)m->seconds.n * s; /* of the repetition that was cut */
+        m->cut = m->seconds.n < wanted / 8;
+        m->disturbance = m->cut ? CARM_CUT : m->disturbance;
+    }
+}
+
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape)
 {
@@ -261,7 +298,8 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     m->width_share = 1.0;
     m->disturbance = meets ? CARM_CORE_SHARED : CARM_UNDISTURBED;
     disturb(m);
-    seen.now += (double)reps * m->seconds.median;
+    end_by_deadline(team, m);
+    seen.now += (double)m->seconds.n * m->seconds.median;
     if (seen.fails && strstr(code->name, seen.fails)) {
         m->seconds = (struct carm_stats){.n = 0};
     }
@@ -277,6 +315,9 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
 
 void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empty)
 {
+    team->overhead.together =
+        1e-9 * (double)(seen.runs % 97); /* so that it is seen which one counts */
+    tell(team, "calibrate", (double)team->deadline.tsc, 0.0);
 }
 
 int carm_measure_own_alone(struct carm_team *team)
@@ -286,12 +327,17 @@ int carm_measure_own_alone(struct carm_team *team)
 
 void carm_measure_watch(struct carm_team *team, double seconds)
 {
+    tell(team, "watch", seconds, 0.0);
 }
 
 void carm_measure_place(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         size_t places)
 {
     assert_true(places > 0);
+    for (int i = 0; i < team->n; i++) {
+        team->workers[i].place = (set_bytes + (uint64_t)i) % 1021 * 64;
+    }
+    tell(team, code->name, (double)set_bytes, (double)places);
 }
 
 double carm_measure_rate(const struct carm_measurement *m, double work)
@@ -308,6 +354,10 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
                          const struct carm_clock *clock, int n, const size_t *bytes,
                          size_t max_reps, struct carm_err *failure)
 {
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) {
+        sum += (double)bytes[i] * (i + 1);
+    }
     struct carm_team *team = calloc(1, sizeof *team);
     assert_non_null(team);
     assert_true(n >= 1 && n <= THREADS);
@@ -320,6 +370,7 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
             (struct carm_worker){.team = team, .buffer = {.bytes = bytes[i], .touched = bytes[i]}};
     }
     seen.teams++;
+    tell(team, "open", sum, (double)max_reps);
     *out = team;
     return 0;
 }
@@ -381,6 +432,7 @@ size_t carm_team_room(const struct carm_team *team)
 
 bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
 {
+    tell(team, "touch", (double)bytes_per_thread, (double)team->deadline.tsc);
     assert_true(bytes_per_thread <= carm_team_room(team));
     return true;
 }

@@ -2,15 +2,15 @@
 /* Whole builds and validations on planted machines of several shapes, as text: each step with its runs, and each figure
  * with what was planted.
  *
- * Time stands still for budgets: the counter's frequency is so high that a run of this test is no part of them. So a
- * deadline, in seconds from the step that it is for, says which share of the budget the step may use. */
+ * Time is planted, too: a run takes the seconds of its repetitions, and budgets end by them alone. */
 #include "models/scaling.h"
 #include "models/validation.h"
+#include "tests/counter.h"
 #include "tests/validation/golden.h"
 #include "tests/validation/planted.h"
 #include "validation/validate/run.h"
 
-static const double still_hz = 1e16;
+static const double tsc_hz = 1e9;
 
 /* ---- the steps ---- */
 
@@ -19,9 +19,11 @@ static struct step {
     char what[128];
     size_t times, runs, reps, waits;
     double first, last; /* seconds of the budget that the first and the last of its runs had left */
-    double patience,
-        done[2];    /* and shares of the work that were done at its first and its last time */
-    uint64_t print; /* of its runs: code, threads, set, repetitions */
+    double patience;    /* seconds */
+    double done[2];     /* shares of the work that were done at its first and its last time */
+    uint64_t
+        print; /* of its runs, in their order: code, threads, set, repetitions, places, overhead */
+    size_t others; /* calibrations, watches, choices of places, teams opened */
 } steps[2048];
 static size_t nsteps, now_at;
 
@@ -56,9 +58,15 @@ static void watch(const struct carm_team *team, const struct carm_code *code, ui
         show("before the first step", 0.0, 0.0);
     }
     struct step *s = &steps[now_at];
-    const uint64_t numbers[] = {(uint64_t)team->n, set_bytes, reps, (uint64_t)team->separate};
+    const uint64_t numbers[] = {(uint64_t)team->n,
+                                set_bytes,
+                                reps,
+                                (uint64_t)team->separate,
+                                (uint64_t)(1e9 * team->overhead.together + 0.5),
+                                team->workers[0].place,
+                                team->workers[team->n - 1].place};
     const uint64_t end = team->deadline.tsc;
-    const double left = end ? ((double)end - (double)carm_clock_now()) / still_hz : -1.0;
+    const double left = end ? ((double)end - counter_now()) / tsc_hz : -1.0;
     s->first = s->runs ? s->first : left;
     s->last = left;
     s->runs++;
@@ -67,6 +75,17 @@ static void watch(const struct carm_team *team, const struct carm_code *code, ui
     s->patience = fmax(s->patience, team->patience_seconds);
     s->print =
         fingerprint(fingerprint(s->print, code->name, strlen(code->name)), numbers, sizeof numbers);
+}
+
+static void other(const struct carm_team *team, const char *what, double number, double second)
+{
+    if (nsteps == 0) {
+        show("before the first step", 0.0, 0.0);
+    }
+    struct step *s = &steps[now_at];
+    const double numbers[] = {team->n, number, second};
+    s->print = fingerprint(fingerprint(s->print, what, strlen(what)), numbers, sizeof numbers);
+    s->others++;
 }
 
 static void say(const char *words)
@@ -88,8 +107,10 @@ static void steps_end(void)
         (void)fprintf(text, "%s: %zu", s->what, s->times);
         if (s->runs) {
             (void)fprintf(text, ", %zu of %zu (%04x); %zu, %.3f; %.2f to %.2f", s->runs, s->reps,
-                          (unsigned)(s->print & 0xffff), s->waits, s->patience, s->first + 0.0013,
-                          s->last + 0.0013);
+                          (unsigned)(s->print & 0xffff), s->waits, s->patience, s->first, s->last);
+        }
+        if (s->others) {
+            (void)fprintf(text, "; %zu other (%04x)", s->others, (unsigned)(s->print & 0xffff));
         }
         (void)fprintf(text, "; %.2f%% to %.2f%%\n", 100.0 * s->done[0], 100.0 * s->done[1]);
     }
@@ -103,12 +124,16 @@ struct shape {
     struct carm_build_words words;
     struct carm_validate_words validate; /* no operations: none */
     bool avx512;
+    bool brief;   /* without curves, and of a validation the scores alone */
     bool again;   /* a second build goes on with the first one's model, by words of a quick one */
     double noise; /* of a run, relative */
     size_t odd;   /* of so many runs, one is disturbed */
     double slow;  /* share of its rate that a team of two has */
     const char *fails;
     size_t stop_at;
+    double lag, validate_lag; /* seconds before each run of the build and of the validation */
+    double validate_seconds;  /* budget of a validation; 0 = 300 */
+    struct carm_winners *known, *found;
 };
 
 static const struct shape *shape; /* of the test */
@@ -247,10 +272,10 @@ static void put_model(const struct carm_model *m)
     for (size_t i = 0; i < m->nroofs; i++) {
         put_roofs(&m->roofs[i]);
     }
-    for (size_t i = 0; i < m->ncurves; i++) {
+    for (size_t i = 0; i < m->ncurves && !shape->brief; i++) {
         put_curve(&m->curves[i], "curve of GB/s");
     }
-    for (size_t i = 0; i < m->nflop_curves; i++) {
+    for (size_t i = 0; i < m->nflop_curves && !shape->brief; i++) {
         put_curve(&m->flop_curves[i], "curve of Gflop/s");
     }
     for (size_t i = 0; i < m->nscaling; i++) {
@@ -283,7 +308,7 @@ static void put_set(const struct carm_validation_set *s, const char *level)
 
 static void put_validation(const struct carm_model *m)
 {
-    for (size_t i = 0; i < m->nvalidation_points; i++) {
+    for (size_t i = 0; i < m->nvalidation_points && !shape->brief; i++) {
         const struct carm_validation_point *p = &m->validation_points[i];
         put_set(&p->set, p->level);
         (void)fprintf(text, ": %.5g op/byte, %.5g G/s", p->flops / p->bytes,
@@ -316,7 +341,7 @@ static void put_validation(const struct carm_model *m)
             v->model, v->n, v->fitness, v->rrmse, v->rrmse_model, v->worst_error,
             v->worst_intensity, v->fitness_beside, v->rrmse_beside);
     }
-    for (size_t i = 0; i < m->nvalidation_fits; i++) {
+    for (size_t i = 0; i < m->nvalidation_fits && !shape->brief; i++) {
         const struct carm_validation_fit *f = &m->validation_fits[i];
         put_set(&f->set, f->level);
         (void)fprintf(text, ", %s: %d points, %.4g GB/s, %.4g G/s, issue %.4g, fitness %.4g%s\n",
@@ -343,8 +368,9 @@ static int build_of(const struct carm_build_config *config, const struct carm_ho
     steps_begin();
     const int rc = carm_build_run(config, host, &counter, before, model, &done, &err);
     assert_near(observer.total, outlook.seconds, 1e-9);
-    (void)fprintf(text, "done: %zu reps, %zu roofs missing, %d threads share cores%s%s\n",
-                  done.reps, done.missing, done.paired, rc ? "; " : "", rc ? err.text : "");
+    (void)fprintf(text, "done: %.2f s, %zu reps, %zu roofs missing, %d threads share cores%s%s\n",
+                  done.seconds, done.reps, done.missing, done.paired, rc ? "; " : "",
+                  rc ? err.text : "");
     steps_end();
     assert_int_equal(seen.teams, 0);
     assert_true(seen.below_room);
@@ -355,7 +381,10 @@ static void validate_of(struct carm_model *m, const struct carm_host *host)
 {
     static struct carm_validate_config config;
     struct carm_validate_words words = shape->validate;
-    words.budget = "300";
+    char budget[16];
+    (void)snprintf(budget, sizeof budget, "%.0f",
+                   shape->validate_seconds > 0.0 ? shape->validate_seconds : 300.0);
+    words.budget = budget;
     const struct carm_code_counter counter = {.provider = CARM_PROVIDER_NONE};
     struct carm_validate_done done = {.missing = 99};
     if (carm_validate_configure(&config, m, &words, &host->cpu, host->topo, &err)) {
@@ -363,6 +392,7 @@ static void validate_of(struct carm_model *m, const struct carm_host *host)
         return;
     }
     steps_begin();
+    seen.lag = shape->validate_lag;
     const int rc = carm_validate_run(&config, host, "planted", &counter, m, &done, &err);
     (void)fprintf(text, "\nvalidated: %zu points missing of %.2f s%s%s\n", done.missing,
                   observer.total, rc ? "; " : "", rc ? err.text : "");
@@ -371,10 +401,10 @@ static void validate_of(struct carm_model *m, const struct carm_host *host)
     assert_int_equal(seen.teams, 0);
 }
 
-static void walk(const struct shape *of)
+static void append(const struct shape *of)
 {
     static struct carm_build_config config;
-    struct carm_host host = {.clock = {.tsc_hz = still_hz, .synchronous = true},
+    struct carm_host host = {.clock = {.tsc_hz = tsc_hz, .synchronous = true},
                              .observer = &observer};
     struct carm_model *m = NULL, *more = NULL;
     struct carm_build_words words = of->words;
@@ -383,15 +413,19 @@ static void walk(const struct shape *of)
     seen.print = FINGERPRINT_NONE;
     seen.below_room = true;
     seen.noise = of->noise;
+    seen.lag = of->lag;
     seen.odd = of->odd;
     seen.slow = of->slow;
     seen.fails = of->fails;
     seen.stop_at = of->stop_at;
     seen.watch = watch;
+    seen.other = other;
+    seen.counter_hz = tsc_hz;
+    counter_plant(counter_now);
     over = 0;
     pages.bound = -1;
     observer = (struct carm_observer){.show = show, .say = say, .stop = &over};
-    text_open();
+    (void)fprintf(text, "---- %s\n", of->name);
     assert_ok(carm_topo_open(&host.topo, of->topology, NULL, &err));
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         host.cpu.isa[i] = i != CARM_AVX512 || of->avx512;
@@ -402,6 +436,8 @@ static void walk(const struct shape *of)
     words.latency = "no";
     assert_ok(carm_build_configure(&config, &words, &host.cpu, host.topo, &err));
     (void)strcpy(config.machine, "Zen 3");
+    config.known = of->known;
+    config.found = of->found;
     if (build_of(&config, &host, NULL, &m) == 0) {
         put_model(m);
         if (of->validate.ops) {
@@ -419,9 +455,21 @@ static void walk(const struct shape *of)
     carm_model_free(more);
     carm_model_free(m);
     carm_topo_close(host.topo);
-    text_is(of->name);
+    for (size_t i = 0; of->found && i < of->found->n; i++) {
+        const struct carm_winner *w = &of->found->items[i];
+        (void)fprintf(text, "found %s %s: %s, %.4f times as fast; %.*s\n", w->machine, w->level,
+                      w->code, w->gain, (int)strcspn(w->source, ","), w->source);
+    }
+    counter_plant(NULL);
     memset(&seen, 0, sizeof seen);
     over = 0;
+}
+
+static void walk(const struct shape *of)
+{
+    text_open();
+    append(of);
+    text_is(of->name);
 }
 
 /* Four cores with a last cache of their own, quiet; all ceilings and scaling; a second build goes on with the first. */
@@ -452,7 +500,7 @@ TEST(hardware_threads)
                     "l1:1(size=49152) pu:2",
         .words =
             {.ldst = "2:1", .ops = "fma,add", .quick = "yes", .threads = "1,2,4", .reps = "256"},
-        .validate = {.ops = "fma", .isa = "avx2", .quick = "yes", .reps = "256"},
+        .validate = {.ops = "fma", .isa = "avx2", .threads = "2", .quick = "yes", .reps = "256"},
         .avx512 = true,
         .noise = 0.02});
 }
@@ -524,4 +572,90 @@ TEST(stopped)
                                    .reps = "256"},
                          .noise = 0.004,
                          .stop_at = 900});
+}
+
+static const char two_cores[] = "pack:1 numa:1 l3:1(size=8388608) core:2 l2:1(size=1048576) "
+                                "l1:1(size=49152) pu:1";
+
+/* Budgets that end in the curves, in the searches, in the rounds, and in the scaling: runs wait before they begin. */
+TEST(short_budgets)
+{
+    static const struct {
+        const char *name;
+        double lag, validate_lag;
+    } of[] = {{"at once", 100.0, 0.0},
+              {"in curves", 0.1, 0.0},
+              {"in searches", 0.03, 0.05},
+              {"in searches beside the widest", 0.01, 0.01},
+              {"in rounds", 0.008, 0.004}};
+    text_open();
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        append(&(struct shape){
+            .name = of[i].name,
+            .topology = two_cores,
+            .words = {.isa = "avx2,sse",
+                      .precision = "dp",
+                      .ldst = "2:1,1:1",
+                      .ops = "fma,mad",
+                      .threads = "1,2",
+                      .reps = "1024",
+                      .budget = "45",
+                      .ceilings = "memory,traffic",
+                      .scaling = "yes"},
+            .validate = {.ops = "fma", .isa = "avx2", .levels = "L1,L3", .reps = "1024"},
+            .noise = 0.01,
+            .odd = 11,
+            .lag = of[i].lag,
+            .validate_lag = of[i].validate_lag,
+            .validate_seconds = 5.0});
+    }
+    text_is("short_budgets");
+}
+
+/* Codes that won before on this machine, on another, of another level, of none that exists; and a search for more. */
+TEST(winners)
+{
+    static struct carm_winner items[] = {
+        {"Zen 3", "L1", "A.sse.dp.1:1.u4.s2", 1.02, "before"},
+        {"Zen 3", "L2", "A.sse.dp.2:1.u22.p640.s3", 1.02, "before"},
+        {"Zen 3", "DRAM", "A.sse.dp.2:1.u4", 1.02, "before"},
+        {"Zen 3", "L3", "A.sse.dp.1:1.u24.s4.block", 1.02, "before"},
+        {"Zen 3", "L3", "A.sse.dp.1:1.u99.s9", 1.02, "before"},
+        {"Zen 4", "L1", "A.sse.dp.2:1.u26.s3", 1.02, "before"}};
+    struct carm_winners known = {.n = sizeof items / sizeof *items, .items = items};
+    struct carm_winners found = {.n = 0};
+    const struct shape known_alone = {.name = "winners_known",
+                                      .topology = two_cores,
+                                      .words = {.isa = "sse",
+                                                .precision = "dp",
+                                                .ldst = "2:1,1:1",
+                                                .ops = "add",
+                                                .threads = "1,2",
+                                                .reps = "256"},
+                                      .noise = 0.03,
+                                      .known = &known};
+    struct shape searched = known_alone;
+    text_open();
+    append(&known_alone);
+    searched.name = "winners_found";
+    searched.found = &found;
+    append(&searched);
+    text_is("winners");
+    carm_winners_close(&found);
+}
+
+/* One cache, one thread; mixtures of operations on a narrower ISA beside the widest. */
+TEST(one_cache)
+{
+    walk(&(struct shape){.name = "one_cache",
+                         .topology = "pack:1 numa:1 core:1 l1:1(size=49152) pu:1",
+                         .words = {.isa = "avx2,sse",
+                                   .precision = "dp,sp",
+                                   .ldst = "2:1,update",
+                                   .ops = "fma,mad,fma+add,2fma+add",
+                                   .threads = "1",
+                                   .reps = "4096",
+                                   .ceilings = ""},
+                         .noise = 0.02,
+                         .odd = 5});
 }

@@ -329,7 +329,7 @@ static int close_image(void **state)
 RUN_TESTS(open_image, close_image)
 
 /* node  of a latency alone; -1 = all latencies */
-static void walk(const struct planted *as, int node)
+static void append(const struct planted *as, int node)
 {
     static struct carm_topo topo;
     static struct carm_observer observer = {.say = say, .stop = &stop};
@@ -358,7 +358,7 @@ static void walk(const struct planted *as, int node)
                                     .team = team,
                                     .image = image,
                                     .model = model};
-    text_open();
+    (void)fprintf(text, "---- %s\n", as->name);
     if (node < 0) {
         const int rc = carm_latency_memory(&run, &err);
         (void)fprintf(text, "returned %d%s%s\n", rc, rc ? ": " : "", rc ? err.text : "");
@@ -375,6 +375,12 @@ static void walk(const struct planted *as, int node)
     carm_model_free(model);
     free(worker);
     free(team);
+}
+
+static void walk(const struct planted *as)
+{
+    text_open();
+    append(as, -1);
     text_is(as->name);
 }
 
@@ -394,8 +400,7 @@ TEST(small_and_large_pages)
                            .ncaches = 3,
                            .memory_bytes = 50 * MIB,
                            .page_bytes = {SMALL, 2 * MIB},
-                           .laying_out = 1e-3},
-         -1);
+                           .laying_out = 1e-3});
 }
 
 /* No large pages and no third cache, quick. */
@@ -407,8 +412,7 @@ TEST(small_pages_alone)
                            .memory_bytes = 31 * MIB,
                            .page_bytes = {SMALL, SMALL},
                            .quick = true,
-                           .laying_out = 1e-3},
-         -1);
+                           .laying_out = 1e-3});
 }
 
 /* The system has large pages alone. */
@@ -420,8 +424,7 @@ TEST(large_pages_alone)
                            .memory_bytes = 51 * MIB,
                            .page_bytes = {2 * MIB, 2 * MIB},
                            .quick = true,
-                           .laying_out = 1e-3},
-         -1);
+                           .laying_out = 1e-3});
 }
 
 /* A quarter of the available memory is too little for the TLB of large pages, which is left out. */
@@ -432,8 +435,7 @@ TEST(little_memory)
                            .ncaches = 3,
                            .page_bytes = {SMALL, 2 * MIB},
                            .quick = true,
-                           .laying_out = 1e-3},
-         -1);
+                           .laying_out = 1e-3});
 }
 
 /* Less than a large page for each of two buffers and the order. */
@@ -443,8 +445,7 @@ TEST(too_little_memory)
                            .caches = CACHES,
                            .ncaches = 3,
                            .memory_bytes = 5 * MIB - 1,
-                           .page_bytes = {SMALL, 2 * MIB}},
-         -1);
+                           .page_bytes = {SMALL, 2 * MIB}});
 }
 
 /* A cache of 300 MiB: sets above 16 MiB take too long, but for the largest, which is flushed. */
@@ -458,8 +459,7 @@ TEST(large_cache)
                            .memory_bytes = 165 * MIB,
                            .page_bytes = {SMALL, SMALL},
                            .quick = true,
-                           .laying_out = 0.02},
-         -1);
+                           .laying_out = 0.02});
 }
 
 /* The deadline leaves no time for the layout of larger sets. */
@@ -471,8 +471,7 @@ TEST(no_time_for_large_sets)
                            .memory_bytes = 31 * MIB,
                            .page_bytes = {SMALL, 2 * MIB},
                            .budget = 0.06,
-                           .laying_out = 0.05},
-         -1);
+                           .laying_out = 0.05});
 }
 
 /* The deadline is over in the curves, in the last curve, in streams, and while chains are added; the user stops. */
@@ -485,18 +484,20 @@ TEST(the_time_ends)
                 {"memory_over_in_chains", 175, 0},
                 {"memory_stopped", 0, 30},
                 {"memory_stopped_in_chains", 0, 175}};
+    text_open();
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        walk(&(struct planted){.name = ends[i].name,
-                               .caches = CACHES,
-                               .ncaches = 3,
-                               .memory_bytes = 11 * MIB,
-                               .page_bytes = {SMALL, SMALL},
-                               .quick = true,
-                               .laying_out = 1e-3,
-                               .over_at = ends[i].over_at,
-                               .stop_at = ends[i].stop_at},
-             -1);
+        append(&(struct planted){.name = ends[i].name,
+                                 .caches = CACHES,
+                                 .ncaches = 3,
+                                 .memory_bytes = 11 * MIB,
+                                 .page_bytes = {SMALL, SMALL},
+                                 .quick = true,
+                                 .laying_out = 1e-3,
+                                 .over_at = ends[i].over_at,
+                                 .stop_at = ends[i].stop_at},
+               -1);
     }
+    text_is("memory_ends");
 }
 
 /* Memory of a node: all of its pages there, most of them, not known; it cannot be bound; no time. */
@@ -510,16 +511,18 @@ TEST(memory_of_a_node)
     } nodes[] = {{"memory_node_all", 0.99, false, 0},     {"memory_node_some", 0.98, false, 0},
                  {"memory_node_none", 0.0, false, 0},     {"memory_node_unknown", -1.0, false, 0},
                  {"memory_node_forbidden", 1.0, true, 0}, {"memory_node_no_time", 1.0, false, 1}};
+    text_open();
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) {
-        walk(&(struct planted){.name = nodes[i].name,
-                               .caches = CACHES,
-                               .ncaches = 3,
-                               .memory_bytes = 21 * MIB,
-                               .page_bytes = {2 * MIB},
-                               .laying_out = 1e-3,
-                               .share = nodes[i].share,
-                               .forbidden = nodes[i].forbidden,
-                               .over_at = nodes[i].over_at},
-             7);
+        append(&(struct planted){.name = nodes[i].name,
+                                 .caches = CACHES,
+                                 .ncaches = 3,
+                                 .memory_bytes = 21 * MIB,
+                                 .page_bytes = {2 * MIB},
+                                 .laying_out = 1e-3,
+                                 .share = nodes[i].share,
+                                 .forbidden = nodes[i].forbidden,
+                                 .over_at = nodes[i].over_at},
+               7);
     }
+    text_is("memory_nodes");
 }
