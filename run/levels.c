@@ -192,8 +192,7 @@ static void note_walk(struct carm_run_levels *l, struct instruction *i, uint32_t
 {
     i->translated++;
     if (walks(l, core, page)) {
-        const uint64_t between = page > i->walked ? page - i->walked : i->walked - page;
-        const double apart = l->paged * (double)between;
+        const double apart = l->paged * fabs((double)page - (double)i->walked);
         i->walks++;
         i->far += carm_run_between(apart, 1.0, CARM_WALK_FAR);
         i->wide += carm_run_between(apart, CARM_WALK_FAR, CARM_WALK_WIDE);
@@ -306,17 +305,17 @@ static void pass(void *arg, uint64_t n, enum carm_address_kind kind,
 }
 
 /* The caches of this machine. returns their number */
-static size_t read_ways(struct carm_cache_ways *out, size_t room)
+static size_t read_ways(struct carm_cache_ways out[CARM_TOPO_CACHES_MAX])
 {
     struct carm_topo *topo = NULL;
     struct carm_err none = {""};
-    size_t n = 0;
     if (carm_topo_open(&topo, NULL, NULL, &none) != 0) {
         return 0;
     }
-    for (size_t i = 0; i < topo->ncaches && n < room; i++) {
+    const size_t n = topo->ncaches;
+    for (size_t i = 0; i < n; i++) {
         const struct carm_topo_cache *c = &topo->caches[i];
-        out[n++] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
+        out[i] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
     }
     carm_topo_close(topo);
     return n;
@@ -399,7 +398,7 @@ static int create(struct carm_run_levels **out, const struct carm_model *model,
     }
     l->sink = sink;
     l->by_code = by_code;
-    const size_t n = read_ways(ways, CARM_TOPO_CACHES_MAX);
+    const size_t n = read_ways(ways);
     const int rc = carm_caches_of_model(model, ways, n, &l->about.config, l->about.caches, err);
     l->about.config.next_line = prefetch->next_line;
     l->about.config.streams = prefetch->streams;
@@ -649,7 +648,7 @@ static int fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
     for (size_t i = 1; i < n && l->where; i++) {
         l->where[l->nwhere++] = (struct where){places[i].module, (uint32_t)i, places[i].at};
     }
-    if (l->where && l->nwhere) {
+    if (l->nwhere) {
         qsort(l->where, l->nwhere, sizeof *l->where, by_place);
     }
     if (l->sampled) {

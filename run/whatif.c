@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/whatif.h"
 
+#include <assert.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -102,12 +103,15 @@ static bool is_bound(enum carm_whatif_kind kind)
 
 /* ---- statistics of the snapshots ---- */
 
+enum { SNAPSHOTS_MAX = 64 };
+
 /* Median of the values that are numbers; NaN = none is */
 static double median_of(const double *v, size_t n)
 {
-    double numbers[64];
+    double numbers[SNAPSHOTS_MAX];
     size_t m = 0;
-    for (size_t i = 0; i < n && m < 64; i++) {
+    assert(n <= SNAPSHOTS_MAX);
+    for (size_t i = 0; i < n; i++) {
         if (!isnan(v[i])) {
             numbers[m++] = v[i];
         }
@@ -123,13 +127,13 @@ static double without_rest(double ratio, double inside)
     return left > 0.0 ? (1.0 - rest) / left : INFINITY;
 }
 
-/* 97.5% quantile of Student's t, by degrees of freedom */
-static double student(size_t freedom)
+/* 97.5% quantile of Student's t for n numbers: n - 1 degrees of freedom */
+static double student(size_t n)
 {
-    /* as tabulated; GSL's gsl_cdf_tdist_Pinv(0.975, n) gives them, but this room does not call it */
-    static const double t[] = {0,     12.71, 4.303, 3.182, 2.776, 2.571,
-                               2.447, 2.365, 2.306, 2.262, 2.228};
-    return freedom < sizeof t / sizeof *t ? t[freedom] : 2.0;
+    /* as tabulated; GSL's gsl_cdf_tdist_Pinv(0.975, n - 1) gives them, but this room does not call it */
+    static const double t[] = {4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+    const size_t k = n - CARM_TRIAL_SNAPSHOTS;
+    return k < sizeof t / sizeof *t ? t[k] : 2.0;
 }
 
 /* Of the samples in the loop's own code: nearly all are all. */
@@ -160,11 +164,11 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
                          struct carm_whatif_change *change)
 {
     double sum = 0.0, squares = 0.0;
-    double used[64];
+    double used[SNAPSHOTS_MAX];
     size_t m = 0;
     const double null = median_of(nulls, n);
-    for (size_t i = 0; i < n && i < 64; i++) {
-        if (!isnan(ratios[i]) && ratios[i] > 0.0) {
+    for (size_t i = 0; i < n; i++) {
+        if (ratios[i] > 0.0) {
             used[m] = log(ratios[i]);
             sum += used[m++];
         }
@@ -186,7 +190,7 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     for (size_t i = 0; i < m; i++) {
         squares += (used[i] - mean) * (used[i] - mean);
     }
-    const double spread = student(m - 1) * sqrt(squares / (double)(m - 1) / (double)m);
+    const double spread = student(m) * sqrt(squares / (double)(m - 1) / (double)m);
     const double middle = median_of(used, m);
     const double half =
         spread + fabs(log(null)) + fmax(method->least, method->share * fabs(middle));
@@ -196,7 +200,7 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     change->gain = without_rest(exp(middle), share);
     change->ci = (struct carm_ci){change->gain, change->gain};
     for (int k = -1; k <= 1; k++) {
-        const double f = fmin(1.0, share + k * margin);
+        const double f = fmin(1.0, fmax(0.0, share + k * margin));
         change->ci.lo = fmin(change->ci.lo, without_rest(exp(middle - half), f));
         change->ci.hi = fmax(change->ci.hi, without_rest(exp(middle + half), f));
     }
@@ -270,11 +274,10 @@ struct candidate {
 struct session {
     struct candidate all[CARM_WHATIF_LOOPS];
     struct carm_run_whatif *out;
-    struct carm_stop *stop;
+    struct carm_stop stop;
     struct carm_trial_settings settings;
     double length, cpu; /* seconds of the program, and of processors */
     double began, stood;
-    bool masked, untraced; /* as of struct carm_stop */
 };
 
 /* The reason why a loop is never tried; NULL = it may be */
@@ -297,13 +300,10 @@ static const char *cannot(const struct carm_profile_row *row, const struct carm_
 static bool is_within(const struct carm_profile *profile, size_t row, size_t outer)
 {
     size_t parent = profile->rows[row].parent;
-    for (size_t depth = 0; parent && depth < 64; depth++) {
-        if (parent - 1 == outer) {
-            return true;
-        }
+    while (parent && parent - 1 != outer) {
         parent = profile->rows[parent - 1].parent;
     }
-    return false;
+    return parent;
 }
 
 /* The row of the loop that is tried for a loop: itself, or one around it. */
@@ -413,7 +413,7 @@ static uint64_t place_of(const struct carm_memory *memory, const char *path, uin
 static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, pid_t pid,
                            const struct carm_memory *memory)
 {
-    const uint64_t at = c->code ? c->code->at : 0;
+    const uint64_t at = c->code->at;
     const uint64_t head = place_of(memory, c->path, at);
     size_t size = 0, used = 0, npieces = 0;
     struct carm_err err = {""};
@@ -426,8 +426,8 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
         }
         npieces += c->codes[k]->npieces;
     }
-    c->bytes = malloc(size + 1);
-    c->pieces = calloc(npieces + 1, sizeof *c->pieces);
+    c->bytes = malloc(size);
+    c->pieces = calloc(npieces, sizeof *c->pieces);
     if (!c->bytes || !c->pieces) {
         snprintf(loop->why, sizeof loop->why, "not enough memory");
         return;
@@ -471,9 +471,10 @@ static void pass_on(int sig)
     carm_interrupted = 1;
 }
 
+/* seconds  below 1 */
 static void nap(double seconds)
 {
-    const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+    const struct timespec t = {0, (long)(1e9 * seconds)};
     nanosleep(&t, NULL);
 }
 
@@ -492,7 +493,7 @@ static double cpu_time(pid_t pid)
 static double ran(const struct session *s)
 {
     const double by_time = (carm_seconds_now() - s->began - s->stood) / s->length;
-    return s->cpu > 0.0 ? fmax(by_time, cpu_time(s->stop->pid) / s->cpu) : by_time;
+    return s->cpu > 0.0 ? fmax(by_time, cpu_time(s->stop.pid) / s->cpu) : by_time;
 }
 
 /* When the next snapshot is due: the rest of the time is divided among those that are left. A loop that begins late
@@ -512,17 +513,19 @@ static void open_candidates(struct session *s)
     for (size_t i = 0; i < s->out->nloops; i++) {
         any = any || (!s->all[i].opened && !s->out->loops[i].why[0]);
     }
-    if (!any || carm_memory_open(&memory, s->stop->pid, NULL) != 0) {
+    if (!any || carm_memory_open(&memory, s->stop.pid, NULL) != 0) {
         return;
     }
     for (size_t i = 0; i < s->out->nloops; i++) {
         if (!s->all[i].opened && !s->out->loops[i].why[0]) {
-            open_candidate(&s->all[i], &s->out->loops[i], s->stop->pid, &memory);
+            open_candidate(&s->all[i], &s->out->loops[i], s->stop.pid, &memory);
             schedule(s, &s->all[i]);
         }
     }
     carm_memory_close(&memory);
 }
+
+_Static_assert((int)CARM_WHATIF_LOOPS <= (int)CARM_STOP_HEADS, "all may be due at once");
 
 /* The loops whose snapshots are due. soon: out: seconds until another one is */
 static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
@@ -532,7 +535,7 @@ static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
     *soon = INFINITY;
     for (size_t i = 0; i < s->out->nloops; i++) {
         const struct candidate *c = &s->all[i];
-        double seconds = 0.0, limit = 0.0;
+        double seconds, limit;
         if (s->out->loops[i].why[0] ||
             !carm_whatif_time(c->n, s->out->loops[i].seconds, &seconds, &limit)) {
             continue;
@@ -540,7 +543,7 @@ static size_t find_due(const struct session *s, uint64_t heads[CARM_STOP_HEADS],
         const double wait = c->opened ? (c->due - ran(s)) * s->length : 0.01;
         if (wait > 0.0) {
             *soon = fmin(*soon, wait);
-        } else if (n < CARM_STOP_HEADS) {
+        } else {
             of[n] = i;
             heads[n++] = c->head;
         }
@@ -567,11 +570,11 @@ static void take_snapshots(struct session *s, struct carm_observer *observer)
 {
     static const double turn =
         0.2; /* seconds; threads that begin meanwhile are watched in the next turn */
-    for (size_t taken = 0; !carm_stop_ended(s->stop) && !carm_interrupted;) {
+    for (size_t taken = 0; !carm_stop_ended(&s->stop) && !carm_interrupted;) {
         uint64_t heads[CARM_STOP_HEADS];
         size_t of[CARM_STOP_HEADS];
-        double soon = 0.0;
-        pid_t thread = 0;
+        double soon;
+        pid_t thread;
         open_candidates(s);
         const size_t n = find_due(s, heads, of, &soon);
         if (n == 0 && isinf(soon)) {
@@ -581,7 +584,7 @@ static void take_snapshots(struct session *s, struct carm_observer *observer)
             nap(fmin(0.01, fmax(0.0005, soon)));
             continue;
         }
-        const int hit = carm_stop_at(s->stop, heads, n, fmin(turn, fmax(0.005, soon)),
+        const int hit = carm_stop_at(&s->stop, heads, n, fmin(turn, fmax(0.005, soon)),
                                      &carm_interrupted, &thread);
         if (hit < 0) {
             nap(0.001);
@@ -591,7 +594,7 @@ static void take_snapshots(struct session *s, struct carm_observer *observer)
             carm_observer_step(observer, "what if: snapshot %zu", ++taken);
         }
         take_snapshot(s, of[hit], thread);
-        carm_stop_release(s->stop);
+        carm_stop_release(&s->stop);
     }
 }
 
@@ -626,7 +629,7 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
     /* the code around the loop runs on all CPUs as well */
     const double then = kind == CARM_WHATIF_L1 ? c->trial.inside_l1 : NAN;
     if (!carm_whatif_combine(
-            ratios, nulls, c->n, kind == CARM_WHATIF_CORES || !isnan(then) ? 1.0 : loop->inside,
+            ratios, nulls, c->n, kind == CARM_WHATIF_CORES || !isnan(then) ? NAN : loop->inside,
             carm_whatif_surely(loop->copied, c->samples, loop->inside), error_of(kind), change)) {
         return;
     }
@@ -682,8 +685,8 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
         [CARM_WHATIF_STREAM3] = CARM_VARIANT_STREAM3,
         [CARM_WHATIF_STREAM4] = CARM_VARIANT_STREAM4,
     };
-    double nulls[CARM_WHATIF_SNAPSHOTS] = {0};
-    double seconds[CARM_WHATIF_SNAPSHOTS] = {0};
+    double nulls[CARM_WHATIF_SNAPSHOTS];
+    double seconds[CARM_WHATIF_SNAPSHOTS];
     const char *why = "";
     size_t good = 0;
     for (size_t i = 0; i < c->n; i++) {
@@ -696,7 +699,7 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
     }
     loop->snapshots = (unsigned)good;
     loop->null = median_of(nulls, c->n);
-    if (c->row && c->row->executions && c->seconds > 0.0) {
+    if (c->row->executions && c->seconds > 0.0) {
         const double inside = isnan(loop->inside) ? 1.0 : loop->inside;
         loop->copied =
             inside * median_of(seconds, c->n) / (c->seconds / (double)c->row->executions);
@@ -708,10 +711,10 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
         snprintf(
             loop->why, sizeof loop->why, "%s",
             why[0] ? why
-            : c->n && c->n < CARM_TRIAL_SNAPSHOTS && loop->seconds > 0.5 * carm_whatif_loop_seconds
+            : c->n && loop->seconds > 0.5 * carm_whatif_loop_seconds
                 ? "three snapshots of it would hold the program for more than 4 s"
-            : s->masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
-            : s->untraced
+            : s->stop.masked ? "the program blocks or ignores SIGTRAP, which breakpoints use"
+            : s->stop.untraced
                 ? "the program cannot be traced: another process traces it, or it has another user"
             : c->n
                 ? "the program ended, or left it, before three snapshots of it were taken"
@@ -809,17 +812,13 @@ static bool worth_it(struct session *s, const struct carm_run *run,
 
 static int run_again(struct session *s, const struct carm_run *run, struct carm_err *err)
 {
-    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1};
+    struct carm_launch launch;
     const struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
     struct sigaction term, hangup;
-    struct carm_stop *stop = calloc(1, sizeof *stop);
-    int rc = stop ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory");
-    rc = rc ? rc
-            : carm_launch_open(&launch, run->argv, NULL, CARM_LAUNCH_QUIET | CARM_LAUNCH_PLACED,
-                               err);
+    int rc =
+        carm_launch_open(&launch, run->argv, NULL, CARM_LAUNCH_QUIET | CARM_LAUNCH_PLACED, err);
     if (!rc) {
-        s->stop = stop;
-        stop->pid = launch.pid;
+        s->stop.pid = launch.pid;
         program_pid = launch.pid;
         carm_interrupt_watch();
         sigaction(SIGTERM, &action, &term);
@@ -835,13 +834,11 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
             if (run->observer) {
                 carm_observer_step(run->observer, "what if: the program goes on to its end");
             }
-            carm_stop_await_end(stop); /* its writes must be whole */
+            carm_stop_await_end(&s->stop); /* its writes must be whole */
             launch.pid = -1;
             if (run->observer) {
                 (void)carm_observer_end(run->observer);
             }
-            s->masked = stop->masked;
-            s->untraced = stop->untraced;
         }
         program_pid = 0;
         sigaction(SIGHUP, &hangup, NULL);
@@ -849,14 +846,12 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
         carm_interrupt_release();
     }
     carm_launch_close(&launch);
-    free(stop);
     return rc;
 }
 
 int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
                     const struct carm_profile *profile, uint64_t memory, struct carm_err *err)
 {
-    struct carm_clock clock;
     int rc = 0;
     *out = (struct carm_run_whatif){.nloops = 0};
     struct session *s = calloc(1, sizeof *s);
@@ -867,12 +862,15 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
     s->length = run->row.seconds;
     s->cpu = run->cpu_seconds;
     if (worth_it(s, run, profile)) {
+        struct carm_clock clock;
         rc = carm_clock_open(&clock, err);
-        s->settings = (struct carm_trial_settings){.memory = memory,
-                                                   .tsc_hz = rc ? 0.0 : clock.tsc_hz,
-                                                   .copy = copy_seconds,
-                                                   .stop = &carm_interrupted};
-        rc = rc ? rc : run_again(s, run, err);
+        if (!rc) {
+            s->settings = (struct carm_trial_settings){.memory = memory,
+                                                       .tsc_hz = clock.tsc_hz,
+                                                       .copy = copy_seconds,
+                                                       .stop = &carm_interrupted};
+            rc = run_again(s, run, err);
+        }
     }
     struct carm_symbols *symbols = NULL;
     rc = rc || !out->nloops ? rc : carm_symbols_open(&symbols, err);

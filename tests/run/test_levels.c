@@ -183,6 +183,25 @@ TEST_BETWEEN(many_pages, set_up, tear_down)
         assert_near(p.pages, numbers[i], 0.3 * numbers[i]);
         assert_near(carm_run_levels_pages(levels, p.sketch), p.pages, 0.0);
     }
+    /* 0.709 of 64 times the harmonic mean of 2^register; below 160 by the registers without a page, if there are any.
+     * source: Flajolet et al. 2007, figure 3 */
+    static const struct {
+        int empty, ones, twos, fives; /* registers */
+        double pages;
+    } of[] = {{0, 0, 0, 64, 0.709 * 64 * 32},
+              {0, 64, 0, 0, 0.709 * 64 * 2},
+              {1, 0, 0, 63, 0.709 * 4096 / (1 + 63 / 32.0)},
+              {1, 5, 58, 0, 0.709 * 4096 / 18.0}, /* 161.3 */
+              {2, 5, 57, 0, 0.0}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        uint8_t sketch[CARM_RUN_PAGES_KEPT];
+        memset(sketch, 5, sizeof sketch);
+        memset(sketch, 2, (size_t)(of[i].empty + of[i].ones + of[i].twos));
+        memset(sketch, 1, (size_t)(of[i].empty + of[i].ones));
+        memset(sketch, 0, (size_t)of[i].empty);
+        assert_near(carm_run_levels_pages(levels, sketch),
+                    of[i].pages > 0.0 ? of[i].pages : 64 * log(32), 1e-9);
+    }
 }
 
 /* A sample's records outside of windows are of some pages, and of some lines of others: the rest is added. */
@@ -229,6 +248,32 @@ TEST_BETWEEN(steps_of_an_instruction, set_up, tear_down)
     assert_int_equal(p.step, -PAGE);
 }
 
+/* Most steps are of one kind: one of one, three of four, 51 of 101, but not one of two. */
+TEST_BETWEEN(steps_by_a_vote, set_up, tear_down)
+{
+    static const int moves[][5] = {{8}, {8, 16, 8, 8}, {8, 16}, {-8, -8, -8}, {-4095, -4095}};
+    static const int steps[] = {8, 8, 0, -8, -4095};
+    uint64_t at = BASE + PAGE;
+    for (unsigned i = 0; i < 5; i++) {
+        at = BASE + 2 * PAGE;
+        load(8 * i, at);
+        for (int k = 0; k < 5 && moves[i][k]; k++) {
+            load(8 * i, at += (uint64_t)(int64_t)moves[i][k]);
+        }
+    }
+    for (uint64_t k = 0; k <= 101; k++) {
+        load(40, k <= 51 ? BASE + 8 * k : BASE + 16 * k);
+    }
+    end(64);
+    struct carm_run_places p;
+    double lines[CARM_HIERARCHY_LEVELS_MAX];
+    for (unsigned i = 0; i < 6; i++) {
+        assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 8 * i, lines, &p));
+        assert_int_equal(p.step, i < 5 ? steps[i] : 8);
+        assert_near(p.apart, 0.0, 0.0);
+    }
+}
+
 /* Two threads on two cores. A line that one of them writes and both load is not contended: one that both write is, from
  * the second thread's store on. */
 TEST_BETWEEN(threads_at_a_line, set_up, tear_down)
@@ -271,12 +316,15 @@ TEST_BETWEEN(walks_of_an_instruction, set_up, tear_down)
     for (uint64_t k = 0; k < 80; k++) {
         load(24, BASE + (8 << 20) + 10 * PAGE * k);
     }
+    for (uint64_t k = 0; k < 80; k++) {
+        load(32, BASE + (32 << 20) - PAGE * k);
+    }
     end(64);
     double lines[CARM_HIERARCHY_LEVELS_MAX];
-    const double walks[] = {1.0, 1.0, 0.1, 1.0}, loads[] = {256, 80, 80, 80};
-    const double far[] = {2.0 / 256, (1.0 + 79 * 2.0 / 3) / 80, 1.0 / 8, 1.0};
-    const double wide[] = {2.0 / 256, 1.0 / 80, 1.0 / 8, (1.0 + 79 * 0.5) / 80};
-    for (unsigned k = 0; k < 4; k++) {
+    const double walks[] = {1.0, 1.0, 0.1, 1.0, 1.0}, loads[] = {256, 80, 80, 80, 80};
+    const double far[] = {2.0 / 256, (1.0 + 79 * 2.0 / 3) / 80, 1.0 / 8, 1.0, 1.0 / 80};
+    const double wide[] = {2.0 / 256, 1.0 / 80, 1.0 / 8, (1.0 + 79 * 0.5) / 80, 1.0 / 80};
+    for (unsigned k = 0; k < 5; k++) {
         assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 8 * k, lines, &p));
         assert_near(p.translated, loads[k], 0.0);
         assert_near(p.walks, walks[k], 1e-9);
@@ -299,14 +347,16 @@ TEST_BETWEEN(loads_behind_stores, set_up, tear_down)
         access_by(0, 32, BASE + PAGE + 8 * k - 4, 8,
                   CARM_ADDRESS_LOAD);                                /* half of the store before */
         access_by(1, 40, BASE + PAGE + 8 * k, 8, CARM_ADDRESS_LOAD); /* of another core */
+        access_by(0, 64, BASE + 8 * k + 4, 4, CARM_ADDRESS_LOAD);    /* a part of it */
+        access_by(0, 72, BASE + PAGE + 8 * k, 1, CARM_ADDRESS_LOAD);
     }
     for (uint64_t k = 0; k < 40; k++) {
         access_by(0, 48, BASE + 16 * PAGE + 128 + 8 * k, 8, CARM_ADDRESS_STORE);
         load(56, BASE + 17 * PAGE + 128);
     }
     end(64);
-    const double aliased[] = {0.0, 1.0, 0.0, 0.0, 0.9, 0.0, 0.0, 32.0 / 40};
-    for (unsigned k = 0; k < 8; k++) {
+    const double aliased[] = {0.0, 1.0, 0.0, 0.0, 0.9, 0.0, 0.0, 32.0 / 40, 0.0, 1.0};
+    for (unsigned k = 0; k < 10; k++) {
         assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 8 * k, lines, &p));
         assert_near(p.aliased, aliased[k], 1e-9);
     }

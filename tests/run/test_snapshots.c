@@ -2,11 +2,12 @@
 /* When the snapshots of a program's loops are taken, and what becomes of them: the program, its clock and the copies of
  * its loops are this file's. */
 #include <errno.h>
+#include <malloc.h>
+#include <signal.h>
 #include <time.h>
 
 #include "base/observer.h"
 #include "harness/machine/clock.h"
-#include "base/observer.h"
 #include "harness/profile/symbols.h"
 #include "harness/whatif/stop.h"
 #include "harness/whatif/trial.h"
@@ -27,7 +28,10 @@ static struct carm_trial_result given[CARM_WHATIF_LOOPS][CARM_WHATIF_SNAPSHOTS +
 static struct carm_trial begun; /* as a loop's trial begins */
 static int taken[CARM_WHATIF_LOOPS];
 static char events[4096];
-static int ends;
+static int ends, maps, watches;
+static bool without_clock; /* of the program's processor time */
+static double signalled;   /* when carm gets SIGTERM; 0 = never */
+static double waited;      /* when the program's end was awaited */
 volatile sig_atomic_t carm_interrupted;
 
 __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
@@ -53,7 +57,7 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 int clock_getcpuclockid(pid_t pid, clockid_t *clock)
 {
     *clock = CLOCK_PROCESS_CPUTIME_ID;
-    return pid == 77 ? 0 : ESRCH;
+    return pid == 77 && !without_clock ? 0 : ESRCH;
 }
 
 /* Half of the program's time is processor time. */
@@ -66,10 +70,39 @@ int clock_gettime(clockid_t clock, struct timespec *t)
 
 void carm_interrupt_watch(void)
 {
+    watches++;
 }
 
 void carm_interrupt_release(void)
 {
+    watches--;
+}
+
+static struct sigaction handlers[NSIG];
+
+static void caller(int signo)
+{
+}
+
+/* A signal may come just before the caller's handler is back. */
+int sigaction(int signo, const struct sigaction *wanted, struct sigaction *before)
+{
+    struct sigaction *of = &handlers[signo];
+    if (before) {
+        *before = *of;
+    } else if (wanted && wanted->sa_handler == caller && of->sa_handler != caller) {
+        const sig_atomic_t interrupted = carm_interrupted;
+        of->sa_handler(signo);
+        carm_interrupted = interrupted;
+    }
+    *of = wanted ? *wanted : *of;
+    return 0;
+}
+
+int kill(pid_t pid, int signo)
+{
+    note("signal %d to %d; ", signo, (int)pid);
+    return 0;
 }
 
 void carm_observer_begin(struct carm_observer *observer, double seconds)
@@ -121,6 +154,13 @@ void carm_launch_close(struct carm_launch *launch)
 bool carm_stop_ended(struct carm_stop *stop)
 {
     assert_int_equal(stop->pid, 77);
+    assert_int_equal(watches, 1);
+    if (signalled > 0.0 && now - 100.0 >= signalled) {
+        signalled = 0.0;
+        handlers[SIGTERM].sa_handler(SIGTERM);
+        handlers[SIGHUP].sa_handler(SIGHUP);
+        assert_int_equal(carm_interrupted, 1);
+    }
     stop->masked = masked;
     stop->untraced = untraced;
     return now - 100.0 - stood >= length;
@@ -128,6 +168,7 @@ bool carm_stop_ended(struct carm_stop *stop)
 
 void carm_stop_await_end(struct carm_stop *stop)
 {
+    waited = now - 100.0;
     now = fmax(now, 100.0 + stood + length);
 }
 
@@ -152,16 +193,27 @@ void carm_stop_release(struct carm_stop *stop)
 
 int carm_memory_open(struct carm_memory *memory, pid_t pid, struct carm_err *e)
 {
-    static char loops[] = "/loops", other[] = "/other", none[] = "";
+    static char loops[] = "/loops", other[] = "/other";
     static struct carm_area areas[] = {
-        {.begin = 0x10000, .end = 0x20000, .offset = 0, .path = loops},
-        {.begin = 0x30000, .end = 0x40000, .offset = 0, .executable = true, .path = other},
         {.begin = HEAD,
-         .end = HEAD + FILE_SIZE,
+         .end = HEAD + FILE_SIZE / 2,
          .offset = FILE_AT,
          .executable = true,
          .path = loops},
-        {.begin = 0x50000, .end = 0x60000, .offset = 0, .executable = true, .path = none}};
+        {.begin = 0x10000, .end = 0x20000, .offset = 0, .path = loops},
+        {.begin = 0x30000, .end = 0x40000, .offset = 0, .executable = true, .path = other},
+        {.begin = HEAD + FILE_SIZE / 2,
+         .end = HEAD + FILE_SIZE,
+         .offset = FILE_AT + FILE_SIZE / 2,
+         .executable = true,
+         .path = loops},
+        /* behind the last one */
+        {.begin = HEAD + FILE_SIZE,
+         .end = HEAD + 2 * FILE_SIZE,
+         .offset = FILE_AT + FILE_SIZE,
+         .executable = true,
+         .path = loops}};
+    maps++;
     *memory = (struct carm_memory){.areas = areas, .n = 4};
     return 0;
 }
@@ -181,12 +233,17 @@ bool carm_child_read(pid_t pid, uint64_t at, void *to, size_t n)
 int carm_trial_open(struct carm_trial *trial, uint64_t head, const struct carm_body_piece *pieces,
                     size_t npieces, struct carm_err *e)
 {
+    size_t bytes = 0;
     note("%.3f open %x", now - 100.0, (unsigned)head);
     for (size_t i = 0; i < npieces; i++) {
+        assert_ptr_equal(pieces[i].bytes, pieces[0].bytes + bytes);
+        bytes += pieces[i].n;
         note(" %x+%zu:%x:%.2f", (unsigned)pieces[i].at, pieces[i].n, pieces[i].bytes[0],
              pieces[i].taken);
     }
     note("; ");
+    assert_true(malloc_usable_size((void *)pieces[0].bytes) >= bytes);
+    assert_true(malloc_usable_size((void *)pieces) >= npieces * sizeof *pieces);
     *trial = begun;
     trial->body.head = head;
     return begun.wrong[0] ? carm_fail(e, CARM_ENOTSUP, "%s", begun.wrong) : 0;
@@ -228,6 +285,7 @@ struct carm_symbols_module *carm_symbols_find(struct carm_symbols *symbols, cons
                                               uint64_t code, int fd)
 {
     assert_string_equal(path, "/loops");
+    assert_int_equal(fd, -1);
     return (struct carm_symbols_module *)symbols;
 }
 
@@ -251,7 +309,7 @@ static struct carm_flow_code codes[] = {
     {.at = FILE_AT, .npieces = 1, .nops = 1, .pieces = pieces},
     {.at = FILE_AT + 0x100, .npieces = 2, .nops = 1, .pieces = pieces + 1},
     {.at = FILE_AT + FILE_SIZE, .npieces = 1, .nops = 1, .pieces = pieces + 3}};
-static struct carm_profile_row rows[3];
+static struct carm_profile_row rows[12];
 static struct carm_profile profile;
 static struct carm_run run;
 static struct carm_run_whatif w;
@@ -280,7 +338,10 @@ static int set_up(void **state)
     assert_ok(carm_modules_add(&run.blocks.modules, "/loops", 6, 1, -1, &number));
     now = 100.0;
     length = 2.0;
-    stood = reached = 0.0;
+    stood = reached = signalled = waited = 0.0;
+    without_clock = false;
+    maps = watches = 0;
+    handlers[SIGTERM].sa_handler = handlers[SIGHUP].sa_handler = caller;
     events[0] = '\0';
     masked = untraced = unreadable = refused = false;
     wrong = NULL;
@@ -358,6 +419,8 @@ static void tried(const char *wanted, const char *loops)
     assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
     assert_int_equal(ends, before + 1);
     assert_near(w.seconds, stood, 1e-9);
+    assert_int_equal(watches, 0);
+    assert_true(handlers[SIGTERM].sa_handler == caller && handlers[SIGHUP].sa_handler == caller);
     is_said(events, wanted);
     said[0] = '\0';
     for (size_t i = 0; i < w.nloops; i++) {
@@ -388,6 +451,8 @@ TEST_BETWEEN(snapshots_of_a_loop, set_up, NULL)
           "stream_in_l1 2.4; from 2.198; to 2.62; \n"
           "stream_in_l1 2.5; from 2.28; to 2.74; \n"
           "stream_in_l1 2.6; from 2.362; to 2.861; \n");
+    assert_int_equal(maps, 1); /* all loops were found at once */
+    assert_near(waited, 2.534 + 0.25, 1e-3);
 }
 
 /* A second loop is reached first; a third is in no file of the process. By processor time the program is at its half. */
@@ -455,6 +520,221 @@ TEST_BETWEEN(changes_refused, set_up, NULL)
           "stream_in_l1 2.25; from 1.877; to 2.956; \n");
 }
 
+/* Behind 92% of the program, snapshots are 2% of it apart. */
+TEST_BETWEEN(late_snapshots, set_up, NULL)
+{
+    run.cpu_seconds = 0.5; /* not known of the program */
+    without_clock = true;
+    reached = 1.9;
+    for (size_t n = 0; n < 5; n++) {
+        spent[n] = 0.1;
+    }
+    assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+    is_said(
+        events,
+        "0.000 open 400000 400000+8:0:0.90; 1.915 0 of 1.755, 3.900; on; 2.056 0 of 1.900, 3.800; on; "
+        "2.196 0 of 3.700, 3.700; on; close; ");
+}
+
+/* SIGTERM and SIGHUP are for the program, until its end. */
+TEST_BETWEEN(signals_for_the_program, set_up, NULL)
+{
+    signalled = 0.5;
+    tried(
+        "0.000 open 400000 400000+8:0:0.90; 0.307 0 of 1.755, 3.900; on; signal 15 to 77; signal 1 to 77; close; ",
+        "share 0.4; snapshots 1; null 1; copied 1; inside 1; seconds 0.25; cpus 4; the program ended, or left it, before "
+        "three snapshots of it were taken\n");
+    assert_string_equal(w.why, "interrupted");
+    carm_interrupted = 0;
+}
+
+/* An inner loop (2/5 of the time) in one of nearly as much, in an outer one: they are tried as one, with folded loops for
+ * which there is room. */
+TEST_BETWEEN(nests, set_up, NULL)
+{
+    enum { INNER, MIDDLE, OUTER, OTHERS, FOLDED, LOOPS = FOLDED + 4, OPS = CARM_BODY_OPS_MAX };
+    static const size_t nops[LOOPS] = {100, 100, 300, 1, OPS - 499, OPS - 500, 1, 0};
+    static const double jumps[LOOPS] = {0.0, 0.5, 0.25, 1.0, 1.0, 1.0, 1.0, 1.0};
+    static struct carm_code_piece of[LOOPS];
+    static struct carm_flow_code nest[LOOPS + 2];
+    memset(rows, 0, sizeof rows);
+    for (size_t i = 0; i < LOOPS; i++) {
+        of[i] = (struct carm_code_piece){.at = FILE_AT + 0x40 * i,
+                                         .end = FILE_AT + 0x40 * (i + 1),
+                                         .executions = 1.0,
+                                         .taken = jumps[i]};
+        nest[i] = (struct carm_flow_code){
+            .at = of[i].at, .npieces = 1, .nops = nops[i], .pieces = &of[i]};
+        rows[i] = (struct carm_profile_row){
+            .kind = CARM_PROFILE_LOOP, .share = 0.01, .code = i + 1, .parent = OUTER + 1};
+    }
+    rows[INNER].share = 0.4;
+    rows[INNER].samples_inside = 40;
+    rows[INNER].parent = MIDDLE + 1;
+    rows[MIDDLE].samples_inside = 45;
+    rows[MIDDLE].executions = rows[OUTER].executions = 1000000;
+    rows[OUTER].samples_inside = 100;
+    rows[OUTER].parent = 0;
+    rows[OTHERS] = (struct carm_profile_row){.kind = CARM_PROFILE_OTHERS, .share = 0.5};
+    rows[LOOPS] = rows[INNER]; /* behind the last one */
+    profile.codes = nest;
+    profile.ncodes = LOOPS;
+    profile.nrows = FOLDED;
+    profile.nfolded_loops = LOOPS - FOLDED;
+    reached = 9.0;
+    tried(
+        "0.000 open 400080 400080+64:80:0.25 400000+64:0:0.00 400040+64:40:0.50 400140+64:40:1.00 400"
+        "1c0+64:c0:1.00; close; ",
+        "row 2; nest 1; share 0.46; null nan; copied nan; inside nan; cpus 4; the program's first process did "
+        "not reach it; a process that it starts may have (sh -c: write exec before the command)\n");
+    /* iterations of 6.7 ms on two processors' time */
+    rows[OUTER].executions = 300;
+    now = 100.0;
+    events[0] = '\0';
+    tried(
+        "0.000 open 400000 400000+64:0:0.00; close; ",
+        "share 0.4; null nan; copied nan; inside nan; cpus 4; the program's first process did "
+        "not reach it; a process that it starts may have (sh -c: write exec before the command)\n");
+}
+
+/* Of a loop of one short instruction: 0.5 cycles of 0.33 ns are left of a gain of 2, where code by hand takes one, or two with other
+ * instructions. Below 14.4 iterations of the 16 copies the loop is entered for most units. */
+TEST_BETWEEN(code_by_hand, set_up, NULL)
+{
+    static const struct {
+        enum carm_whatif_kind kind;
+        int cycles; /* 0 = it computes the same */
+    } of[] = {{CARM_WHATIF_HUGE_PAGES, 0}, {CARM_WHATIF_PREFETCH, 0}, {CARM_WHATIF_INDIRECT, 0},
+              {CARM_WHATIF_STREAMING, 0},  {CARM_WHATIF_CHAINS, 2},   {CARM_WHATIF_DIVISIONS, 2},
+              {CARM_WHATIF_KNOWN, 1},      {CARM_WHATIF_L1, 1},       {CARM_WHATIF_STORES, 2},
+              {CARM_WHATIF_ARITHMETIC, 2}, {CARM_WHATIF_CORES, 0},    {CARM_WHATIF_STREAM, 1},
+              {CARM_WHATIF_STREAM4, 1}};
+    static struct carm_body_op op = {.at = HEAD, .in.length = 4};
+    static const double iterations[] = {14.0, 14.4};
+    begun.body.ops = &op;
+    begun.body.n = begun.body.blocks = 1;
+    rows[0].executions = 0;
+    for (size_t i = 0; i < 2; i++) {
+        begun.iterations = iterations[i];
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+            double ci[2][2];
+            for (size_t slow = 0; slow < 2; slow++) {
+                memset(taken, 0, sizeof taken);
+                for (size_t n = 0; n < 5; n++) {
+                    given[0][n].seconds = slow ? 1.0 : 0.3e-9;
+                    for (int v = 0; v < CARM_TRIAL_CHANGES; v++) {
+                        given[0][n].ratio[v] = 2.0;
+                    }
+                }
+                now = 100.0;
+                stood = 0.0;
+                assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+                const struct carm_whatif_change *c = &w.loops[0].changes[of[k].kind];
+                assert_near(c->gain, 2.0, 1e-9);
+                ci[slow][0] = c->ci.lo;
+                ci[slow][1] = c->ci.hi;
+            }
+            const double extra = (0.5 * 2.4 + (i ? 0.0 : 4.0)) / iterations[i] * 0.25e-9;
+            assert_near(ci[0][0], of[k].cycles ? 0.3 / (0.33 * of[k].cycles) : ci[1][0], 1e-9);
+            assert_near(ci[0][1],
+                        ci[1][1] * (of[k].cycles ? 0.15e-9 / fmax(0.15e-9 - extra, 0.075e-9) : 1.0),
+                        1e-6);
+        }
+    }
+}
+
+/* The best of three distances; without any, the reason of the first one. */
+TEST_BETWEEN(distances, set_up, NULL)
+{
+    static const struct {
+        double gains[3]; /* 0 = refused */
+        int lines;
+    } of[] = {{{2.0, 3.0, 2.5}, 16}, {{3.0, 2.0, 2.0}, 4},  {{2.0, 2.0, 3.0}, 64},
+              {{0.0, 0.0, 2.0}, 64}, {{0.0, 2.0, 0.0}, 16}, {{2.0, 0.0, 0.0}, 4},
+              {{0.0, 0.0, 0.0}, 4}};
+    static const int variants[] = {CARM_VARIANT_NEAR, CARM_VARIANT_PREFETCHED, CARM_VARIANT_FAR};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        double best = 0.0;
+        set_up(state);
+        for (size_t d = 0; d < 3; d++) {
+            best = fmax(best, of[i].gains[d]);
+            snprintf(begun.refused[variants[d]], sizeof begun.refused[0], "%s",
+                     of[i].gains[d] > 0.0 ? ""
+                     : d                  ? "no other place"
+                                          : "no place");
+            for (size_t n = 0; n < 5; n++) {
+                given[0][n].ratio[variants[d]] = of[i].gains[d];
+            }
+        }
+        assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+        const struct carm_whatif_change *c = &w.loops[0].changes[CARM_WHATIF_PREFETCH];
+        assert_int_equal(c->lines, of[i].lines);
+        assert_int_equal(c->measured, best > 0.0);
+        assert_near(c->gain, best, 1e-9);
+        assert_string_equal(c->why, best > 0.0 ? "" : "no place");
+    }
+}
+
+/* Three of five snapshots are enough, also where nothing tells of the program's time, or where the copies' samples are
+ * not known. All CPUs: other processes had one in its snapshots, unless it took no time, or as many were measured. */
+TEST_BETWEEN(three_snapshots, set_up, NULL)
+{
+    static const struct {
+        double cpu, inside, copied;
+        struct carm_trial_stage cores;
+        bool others;
+    } of[] = {{2.0, 1.0, 1.0, {2, 0.1}, true},
+              {2.0, NAN, 1.0, {3, 0.1}, false},
+              {0.0, 1.0, NAN, {2, 0.0}, false}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        set_up(state);
+        run.user_seconds = of[i].cpu;
+        run.system_seconds = 0.0;
+        begun.cores = of[i].cores;
+        for (size_t n = 0; n < 5; n++) {
+            given[0][n].inside = of[i].inside;
+            given[0][n].ratio[CARM_TRIAL_CORES] = n ? NAN : 1.0;
+            snprintf(given[0][n].why, sizeof given[0][n].why, "%s", n % 3 ? "" : "no copy");
+        }
+        assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+        const struct carm_whatif_loop *l = &w.loops[0];
+        assert_string_equal(l->why, "");
+        assert_int_equal(l->snapshots, 3);
+        fail_if(isnan(of[i].copied) ? !isnan(l->copied) : fabs(l->copied - of[i].copied) > 1e-9,
+                "copied %g", l->copied);
+        assert_true(l->changes[CARM_WHATIF_KNOWN].measured);
+        assert_int_equal(
+            strncmp(l->changes[CARM_WHATIF_CORES].why, "other processes had a CPU", 25) == 0,
+            of[i].others);
+    }
+    /* what was measured is not taken back */
+    set_up(state);
+    begun.cores = (struct carm_trial_stage){2, 0.1};
+    assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+    assert_string_equal(w.loops[0].changes[CARM_WHATIF_CORES].why, "");
+}
+
+/* The program runs again only for a loop that can be tried. */
+TEST_BETWEEN(no_second_run, set_up, NULL)
+{
+    const int before = ends;
+    rows[0].irreducible = true;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+    profile.nrows = 0;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+    profile.nrows = 1;
+    rows[0].irreducible = false;
+    run.row.seconds = 0.0999;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+    run.row.seconds = 2.0;
+    run.has_blocks = false;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+    assert_int_equal(ends, before);
+    run.has_blocks = true;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 99, &err));
+    assert_int_equal(ends, before + 1);
+}
+
 /* Broken chains are as fast as no arithmetic at all. */
 TEST_BETWEEN(chains, set_up, NULL)
 {
@@ -488,6 +768,10 @@ TEST_BETWEEN(loops_without_gains, set_up, NULL)
         unsigned snapshots;
     } of[] = {{.words = "the program ended, or left it", .length = 0.5, .snapshots = 1},
               {.words = "hold the program for more than 4 s", .spent = 1.95, .snapshots = 2},
+              {.words = "hold the program for more than 4 s",
+               .length = 0.5,
+               .spent = 2.01,
+               .snapshots = 1},
               {.words = "did not reach it", .reached = 9.0},
               {.words = "blocks or ignores SIGTRAP", .reached = 9.0, .masked = true},
               {.words = "cannot be traced", .reached = 9.0, .untraced = true},

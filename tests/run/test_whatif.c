@@ -106,6 +106,17 @@ TEST(whole_groups_of_instructions)
     assert_near(carm_whatif_least_cycles(&body, false), 1.0, 0.0);
     ops[13].at = 128;
     assert_near(carm_whatif_least_cycles(&body, false), 2.0, 0.0);
+    /* the first two are one; behind the last one nothing is */
+    memset(ops, 0, sizeof ops);
+    body = (struct carm_body){.ops = ops, .n = 7, .blocks = 1};
+    ops[0].in.meta.category = ops[6].in.meta.category = ZYDIS_CATEGORY_BINARY;
+    ops[7].kind = CARM_BODY_BRANCH;
+    for (size_t i = 0; i < 14; i++) {
+        ops[i].in.length = 1;
+    }
+    assert_near(carm_whatif_least_cycles(&body, false), 2.0, 0.0);
+    ops[1].kind = CARM_BODY_BRANCH;
+    assert_near(carm_whatif_least_cycles(&body, false), 1.0, 0.0);
 }
 
 /* Copies that take 0.8 times as long as the program: its time with the change may be theirs, or as much longer. */
@@ -146,7 +157,11 @@ TEST(nothing_is_said)
     assert_non_null(strstr(c.why, "only 2 snapshots"));
     assert_false(carm_whatif_combine(all, differs, N, 1.0, NAN, &method, &c));
     assert_non_null(strstr(c.why, "differs from itself by 20%"));
+    const double more[N] = {1.5, 1.5, 1.5, 1.5, 1.5};
+    assert_false(carm_whatif_combine(all, more, N, 1.0, NAN, &method, &c));
+    assert_non_null(strstr(c.why, "differs from itself by 50%"));
     assert_false(carm_whatif_combine(all, unknown, N, 1.0, NAN, &method, &c));
+    assert_non_null(strstr(c.why, "differs from itself by 100%"));
     assert_false(c.measured);
 }
 
@@ -317,6 +332,7 @@ TEST(by_hand_in_numbers)
         {1e-9, 0.0, false, 1.0, 1.5 * 0.5 / 0.625, 6.0}, /* at most twice */
         {1e-9, 2.0, false, 2.0, 1.5 * 0.5 / 0.625, 3.0 * 0.5 / (0.5 - 0.6 * 0.25)},
         {0.5e-9, 10.0, false, 2.0, 0.5 / 0.66, 3.0 * 0.25 / (0.25 - 0.12 * 0.25)},
+        {2e-9, 1.0, false, 1.0, 1.5 * 1.0 / 1.125, 3.0 * 1.0 / (1.0 - 1.2 * 0.25)},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_whatif_change c = {.gain = 2.0, .ci = {1.5, 3.0}};
@@ -326,10 +342,41 @@ TEST(by_hand_in_numbers)
         assert_near(c.ci.hi, cases[i].hi, 1e-9);
         assert_near(c.gain, 2.0, 0.0);
     }
+    /* without a gain nothing is hidden; a gain of 1% is one */
+    struct carm_whatif_change none = {.gain = 1.0, .ci = {0.9, 1.1}};
+    carm_whatif_by_hand(&none, 1e-9, 10.0, true, 1.0);
+    assert_near(none.ci.hi, 1.1, 0.0);
+    struct carm_whatif_change little = {.gain = 1.01, .ci = {0.9, 1.1}};
+    carm_whatif_by_hand(&little, 1.01e-9, 10.0, true, 1.0);
+    assert_near(little.ci.hi, 1.1 / (1.0 - (0.01 / 1.01 * 2.4 + 4.0) / 10.0 * 0.25), 1e-9);
     /* 100 samples: 19.6%; with 80% inside also a quarter of 1/40 */
     assert_near(carm_whatif_surely(0.5, 100, 1.0), 0.5 * exp(0.196), 1e-9);
     assert_near(carm_whatif_surely(2.0, 100, 0.98), 2.0 * exp(-0.196), 1e-9);
     assert_near(carm_whatif_surely(4.0, 100, 0.8), 4.0 * exp(-1.96 * sqrt(0.01 + 0.25 / 40)), 1e-9);
+    assert_near(carm_whatif_surely(4.0, 100, 0.97),
+                4.0 * exp(-1.96 * sqrt(0.01 + 0.03 / 0.97 / 40)), 1e-9);
+}
+
+/* Shares of few samples: of 96% it may be all, of 3% none, where no lower bound is left. */
+TEST(shares_near_their_ends)
+{
+    const double nulls[N] = {1.0, 1.0, 1.0, 1.0, 1.0}, half[N] = {1.5, 1.5, 1.5, 1.5, 1.5},
+                 slower[N] = {0.5, 0.5, 0.5, 0.5, 0.5}, less[N] = {0.9, 0.9, 0.9, 0.9, 0.9};
+    const double margin = 1.96 * sqrt(0.96 * 0.04 / 40), few = 1.96 * sqrt(0.03 * 0.97 / 40);
+    struct carm_whatif_change c = {.gain = 3.0, .ci = {2.7, 3.3}};
+    carm_whatif_inside(&c, 1.0, 0.96);
+    assert_near(c.gain, 3.0 / 0.96, 1e-9);
+    assert_near(c.ci.lo, 2.7, 1e-9);
+    assert_near(c.ci.hi, 3.3 / (0.96 - margin), 1e-9);
+    assert_true(carm_whatif_combine(half, nulls, N, 0.96, NAN, &method, &c));
+    assert_near(c.ci.lo, 1.5 * exp(-log(1.5) * 0.1), 1e-9); /* all of it */
+    assert_near(c.ci.hi, (0.96 - margin) / (exp(-log(1.5) * 0.1) / 1.5 - (0.04 + margin)), 1e-9);
+    assert_true(carm_whatif_combine(less, nulls, N, 0.03, NAN, &method, &c));
+    assert_near(c.ci.lo, 0.0, 0.0);
+    assert_near(c.gain, 0.03 / (1 / 0.9 - 0.97), 1e-9);
+    assert_near(c.ci.hi, (0.03 + few) / (exp(-0.04) / 0.9 - (0.97 - few)), 1e-9);
+    assert_true(carm_whatif_combine(slower, nulls, N, 1.0, NAN, &method, &c));
+    assert_near(c.gain, 0.5, 1e-9);
 }
 
 /* A nest gains as its rows do: 1.25 of the program by 2 of the loop are 40% of the time. Of two changes of one advice, the
@@ -364,6 +411,38 @@ TEST(best_of_two_changes)
     assert_true(!v[0].verdict.measured && v[0].verdict.nadvice == 0);
 }
 
+/* Loops without a row or behind the last one, and changes that were not measured, say nothing. */
+TEST(loops_without_verdicts)
+{
+    struct carm_profile_row row = {.share = 0.5};
+    const struct carm_profile profile = {.rows = &row, .nrows = 1};
+    struct carm_run_verdict v[2] = {{.has = true}, {.has = true}};
+    struct carm_run_whatif w = {.nloops = 1};
+    w.loops[0].row = 1; /* a folded loop */
+    w.loops[0].changes[CARM_WHATIF_KNOWN] = change(1.5, 0.1, 1.2);
+    w.loops[1].changes[CARM_WHATIF_KNOWN] = change(1.5, 0.1, 1.2);
+    carm_run_whatif_judge(&w, &profile, v);
+    assert_false(v[0].verdict.measured || v[1].verdict.measured);
+    w.loops[0].row = 0;
+    w.loops[0].changes[CARM_WHATIF_CHAINS] = change(1.2, 0.1, 1.1);
+    w.loops[0].changes[CARM_WHATIF_KNOWN].measured = false;
+    w.loops[0].changes[CARM_WHATIF_HUGE_PAGES] = change(9.0, 0.1, 1.2);
+    w.loops[0].changes[CARM_WHATIF_HUGE_PAGES].measured = false;
+    v[0].verdict.advice[0].code = CARM_ADVICE_PREFETCH;
+    v[0].verdict.nadvice = 1;
+    carm_run_whatif_judge(&w, &profile, v);
+    assert_true(v[0].verdict.measured);
+    assert_int_equal(v[0].verdict.nadvice, 2);
+    assert_int_equal(v[0].verdict.advice[0].code, CARM_ADVICE_BREAK_CHAIN);
+    assert_int_equal(v[0].verdict.advice[1].code, CARM_ADVICE_PREFETCH);
+    assert_near(v[0].verdict.loop.low, 1.1, 1e-9);
+    /* 1.01 to 1.21 in a nest of a quarter of the time leaves the bounds, of as much time */
+    v[0] = (struct carm_run_verdict){.has = true, .verdict.loop = {1.0, 2.0}};
+    w.loops[0].changes[CARM_WHATIF_CHAINS] = change(1.11, 0.1, 1.0 / (0.75 + 0.25 / 1.11));
+    carm_run_whatif_judge(&w, &profile, v);
+    assert_near(v[0].verdict.program.high, 1.0 / (0.75 + 0.25 / 2.0), 1e-9);
+}
+
 CLOSED_BY(carm_modules_close)
 
 /* Which loops are tried: of 5% of the time or more, of known code in a file, entered at one place; with all loops inside
@@ -374,7 +453,7 @@ TEST(loops_to_try)
     char *argv[] = {"true", NULL};
     struct carm_flow_code codes[2] = {{.npieces = 1, .nops = 1, .module = 0},
                                       {.npieces = 1, .nops = 1, .module = 1}};
-    struct carm_profile_row rows[5 + MANY] = {
+    struct carm_profile_row rows[5 + MANY + 1] = {
         {.kind = CARM_PROFILE_LOOP, .share = 0.3, .samples = 30, .samples_inside = 60, .code = 1},
         {.kind = CARM_PROFILE_FUNCTION, .share = 0.3, .code = 1},
         {.kind = CARM_PROFILE_LOOP,
@@ -426,6 +505,7 @@ TEST(loops_to_try)
                                        "its code was made at run time"};
     for (size_t inside = 23; inside <= 24; inside++) {
         profile.nrows = 5 + inside;
+        profile.nfolded_loops = 1; /* for which there is no room */
         assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
         assert_int_equal(w.nloops, 4);
         for (size_t i = 0; i < 3; i++) {
@@ -437,6 +517,7 @@ TEST(loops_to_try)
         assert_near(w.loops[3].share, inside == 23 ? 1.0 : 0.1, 1e-9);
     }
     codes[0].nops = 0;
+    profile.nfolded_loops = 0;
     assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
     assert_string_equal(w.loops[3].why, "its code is not known");
     /* a profile without loops, a run below 0.1 s, a profile without times */
@@ -492,6 +573,12 @@ TEST(nests_to_try)
     assert_int_equal(w.nloops, 2);
     assert_int_equal(w.loops[0].row, 0);
     assert_int_equal(w.loops[1].row, 3);
+    rows[0].samples_inside = 67; /* 0.67 of 100, exactly */
+    rows[3].samples_inside = 100;
+    assert_ok(carm_run_whatif(&w, &run, &profile, 0, &err));
+    assert_int_equal(w.nloops, 2);
+    assert_int_equal(w.loops[0].row, 0);
+    rows[3].samples_inside = 70;
     for (int k = 0; k < 3; k++) {
         rows[0].samples_inside = 40;
         rows[3].executions = k == 0 ? 174 : 1000; /* 4.02 ms */
