@@ -478,10 +478,11 @@ static void on_event(struct run *run, struct task *task, int event, int signo)
     if (!task) {
         return;
     }
+    if (!run->letting_go && ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) != 0 && errno != ESRCH) {
+        let_go(run, CARM_TRACE_FAILED); /* the present system call stays pending */
+    }
     if (run->letting_go) {
         release(run, tid, 0);
-    } else if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) != 0 && errno != ESRCH) {
-        let_go(run, CARM_TRACE_FAILED); /* the present system call stays pending */
     }
 }
 
@@ -707,8 +708,10 @@ static void share_processor(struct sharing *sharing, pid_t pid)
     }
     CPU_ZERO(&one);
     CPU_SET((size_t)cpu, &one);
-    sharing->on = sched_setaffinity(pid, sizeof one, &one) == 0 &&
-                  sched_setaffinity(0, sizeof one, &one) == 0;
+    sharing->on = sched_setaffinity(0, sizeof one, &one) == 0;
+    if (sharing->on) {
+        sched_setaffinity(pid, sizeof one, &one);
+    }
 }
 
 int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err)

@@ -1,0 +1,990 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stepping of a program whose stops are written by hand: the kernel is this file's, and notes what it is asked for.
+ * Numbers behind "step", "call" (step to the next stop of a system call), "on" and "detach" are the thread's; +15 is a
+ * signal that goes with it. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/count/step/account.h"
+#include "harness/translate/inject.h"
+#include "run/trace.h"
+#include "tests/unit.h"
+
+enum { PID = 10, CPU = 3, GAP = CARM_TRACE_TIMER_GAP };
+
+/* ---- the program ---- */
+
+/* Instructions by their address: 0x500 .. system calls, 0x600 .. gathers, 0x700 .. code of 32 bits; 0xff8: the end of a page */
+enum { CALL = 0x500, GATHER = 0x600, NARROW = 0x700, EDGE = 0x1ff8 };
+
+/* A stop, and the thread's registers at it. */
+struct stop {
+    pid_t tid;
+    int status;
+    uint64_t rip;
+    uint64_t rax;
+    int64_t call; /* orig_rax */
+    int code;     /* of the signal, and its sender */
+    pid_t from;
+    unsigned long message;
+    uint64_t more;        /* instructions that were counted elsewhere meanwhile */
+    bool queued, blocked; /* SIGTRAP */
+    int error;            /* of the next request to go on */
+    int unseen;           /* 1: the signal cannot be described; 2: nor be given a description */
+};
+
+#define SIGNAL(signo)       ((signo) << 8 | 0x7f)
+#define EVENT(event, signo) ((event) << 16 | SIGNAL(signo))
+#define EXIT(code)          ((code) << 8)
+#define STEP(t, at)         .tid = (t), .status = SIGNAL(SIGTRAP), .code = TRAP_TRACE, .rip = (at)
+#define CALL_STOP(t, at)    .tid = (t), .status = SIGNAL(SIGTRAP | 0x80), .rip = (at)
+
+static const struct stop *stops; /* ended by a tid of 0 */
+static struct stop now[64];      /* of threads: the latest one */
+static char events[8192];
+static bool quiet;
+static struct carm_trace trace;
+static int traced, late; /* times that the child is traced already, that it has not stopped yet */
+static int unseizable;   /* errno of a seizing */
+static bool unreadable;  /* memory, by process_vm_readv */
+static int cpu, get_fails, set_fails; /* for the process, 1 = carm */
+static int forks, fork_fails, interrupt_fails, status_of_trial;
+static const char *scope_is;
+static uint8_t memory[0x3000]; /* from 0 on; its last page is not there */
+static int left;               /* lanes of a gather */
+static bool wide;              /* registers are asked for */
+
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
+{
+    const size_t at = strlen(events);
+    if (quiet) {
+        return;
+    }
+    fail_if(at > sizeof events - 200, "no end: %.400s", events);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(events + at, sizeof events - at, format, ap);
+    va_end(ap);
+}
+
+static void happened(const char *wanted)
+{
+    if (getenv("UPDATE")) {
+        print_message("<<<%s>>>\n", events);
+    } else if (strcmp(events, wanted) != 0) {
+        fail_msg("'%s' is not '%s'", events, wanted);
+    }
+    events[0] = '\0';
+}
+
+/* ---- the kernel ---- */
+
+static void say(const char *word, pid_t tid, void *signo)
+{
+    note("%s %d", word, (int)tid);
+    if (signo) {
+        note("+%d", (int)(intptr_t)signo);
+    }
+    note("; ");
+}
+
+static int goes_on(struct stop *t)
+{
+    errno = t->error;
+    t->error = 0;
+    return errno ? -1 : 0;
+}
+
+long ptrace(enum __ptrace_request request, ...)
+{
+    va_list ap;
+    va_start(ap, request);
+    const pid_t tid = va_arg(ap, pid_t);
+    void *address = va_arg(ap, void *), *data = va_arg(ap, void *);
+    va_end(ap);
+    struct stop *t = &now[tid];
+    switch ((int)request) {
+    case PTRACE_GETREGS:
+        if (t->tid != tid) {
+            errno = ESRCH;
+            return -1;
+        }
+        *(struct user_regs_struct *)data =
+            (struct user_regs_struct){.rip = t->rip,
+                                      .rax = t->rax,
+                                      .orig_rax = (unsigned long long)t->call,
+                                      .rcx = 0xc,
+                                      .rdx = 0xd,
+                                      .rdi = 0xd1,
+                                      .rsi = 0x51,
+                                      .eflags = 0xef,
+                                      .cs = (t->rip & 0xf00) == NARROW ? 0x23 : 0x33};
+        return 0;
+    case PTRACE_GETREGSET: {
+        struct iovec *io = data;
+        note("registers %d, %d of %zu; ", (int)tid, (int)(intptr_t)address, io->iov_len);
+        io->iov_len = 7;
+        return unreadable ? -1 : 0;
+    }
+    case PTRACE_SINGLESTEP:
+        say("step", tid, data);
+        return goes_on(t);
+    case PTRACE_SYSCALL:
+        say("call", tid, data);
+        return goes_on(t);
+    case PTRACE_CONT:
+        say("on", tid, data);
+        return 0;
+    case PTRACE_DETACH:
+        say("detach", tid, data);
+        return goes_on(t);
+    case PTRACE_LISTEN:
+        say("listen", tid, data);
+        return 0;
+    case PTRACE_INTERRUPT:
+        say("interrupt", tid, data);
+        errno = ESRCH;
+        return interrupt_fails ? -1 : 0;
+    case PTRACE_SEIZE:
+        note("seize %d, %lx; ", (int)tid, (unsigned long)(uintptr_t)data);
+        errno = unseizable;
+        return unseizable ? -1 : 0;
+    case PTRACE_GETSIGINFO:
+        if (!t->tid) {
+            return traced-- > 0 ? 0 : -1;
+        }
+        *(siginfo_t *)data =
+            (siginfo_t){.si_signo = WSTOPSIG(t->status) & 0x7f, .si_code = t->code};
+        ((siginfo_t *)data)->si_pid = t->from;
+        return t->unseen == 1 ? -1 : 0;
+    case PTRACE_SETSIGINFO:
+        say("describe", tid, (void *)(intptr_t)((siginfo_t *)data)->si_signo);
+        return t->unseen == 2 ? -1 : 0;
+    case PTRACE_GETSIGMASK:
+        *(uint64_t *)data = (t->blocked ? UINT64_C(1) << (SIGTRAP - 1) : 0) | 0x8000;
+        return 0;
+    case PTRACE_SETSIGMASK:
+        note("mask %d %lx; ", (int)tid, (unsigned long)*(uint64_t *)data);
+        return 0;
+    case PTRACE_GETEVENTMSG:
+        *(unsigned long *)data = t->message;
+        return 0;
+    case PTRACE_PEEKSIGINFO: {
+        siginfo_t *queue = data;
+        assert_int_equal(((struct __ptrace_peeksiginfo_args *)address)->nr, 16);
+        assert_int_equal(((struct __ptrace_peeksiginfo_args *)address)->off, 0);
+        queue[0] = (siginfo_t){.si_signo = SIGCHLD, .si_code = TRAP_TRACE};
+        queue[1] = (siginfo_t){.si_signo = SIGTRAP, .si_code = SI_USER};
+        queue[2] = (siginfo_t){.si_signo = SIGTRAP, .si_code = tid % 2 ? TRAP_BRKPT : TRAP_TRACE};
+        return t->queued ? 3 : 2;
+    }
+    case PTRACE_PEEKTEXT: {
+        long word = 0;
+        const uint64_t at = (uint64_t)(uintptr_t)address;
+        if (at + sizeof word > sizeof memory - 0x1000) {
+            errno = EIO;
+            return -1;
+        }
+        memcpy(&word, memory + at, sizeof word);
+        return word;
+    }
+    default:
+        fail_msg("request %d", (int)request);
+    }
+    return -1;
+}
+
+ssize_t process_vm_readv(pid_t tid, const struct iovec *local, unsigned long nlocal,
+                         const struct iovec *remote, unsigned long nremote, unsigned long flags)
+{
+    size_t got = 0;
+    for (size_t i = 0; i < nremote && !unreadable; i++) {
+        const uint64_t at = (uint64_t)(uintptr_t)remote[i].iov_base;
+        if (at + remote[i].iov_len > sizeof memory - 0x1000) {
+            break;
+        }
+        assert_true(got + remote[i].iov_len <= local->iov_len);
+        memcpy((uint8_t *)local->iov_base + got, memory + at, remote[i].iov_len);
+        got += remote[i].iov_len;
+    }
+    return unreadable ? -1 : (ssize_t)got;
+}
+
+ssize_t process_vm_writev(pid_t tid, const struct iovec *local, unsigned long nlocal,
+                          const struct iovec *remote, unsigned long nremote, unsigned long flags)
+{
+    assert_true(nlocal == 1 && nremote == 1 && local->iov_len == remote->iov_len);
+    note("processors %x to %d at %x, %zu bytes; ", *(unsigned *)local->iov_base, (int)tid,
+         (unsigned)(uintptr_t)remote->iov_base, local->iov_len);
+    return (ssize_t)local->iov_len;
+}
+
+int sched_getcpu(void)
+{
+    return cpu;
+}
+
+/* The program has processors 2 and 3, carm 0 to 3. */
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    memset(set, 0, size);
+    *(unsigned *)set = pid ? 0xc : 0xf;
+    return get_fails == (pid ? pid : 1) ? -1 : 0;
+}
+
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+    note("%d to processors %x; ", (int)pid, *(const unsigned *)set);
+    return set_fails == (pid ? pid : 1) ? -1 : 0;
+}
+
+long syscall(long number, ...)
+{
+    va_list ap;
+    va_start(ap, number);
+    assert_int_equal(number, SYS_tkill);
+    const pid_t tid = va_arg(ap, pid_t);
+    const int signo = va_arg(ap, int);
+    va_end(ap);
+    say("tkill", tid, (void *)(intptr_t)signo);
+    return 0;
+}
+
+int kill(pid_t pid, int signo)
+{
+    say("kill", pid, (void *)(intptr_t)signo);
+    return 0;
+}
+
+int nanosleep(const struct timespec *wanted, struct timespec *rest)
+{
+    note("wait %ld us; ", wanted->tv_sec * 1000000 + wanted->tv_nsec / 1000);
+    return 0;
+}
+
+pid_t fork(void)
+{
+    forks++;
+    errno = EAGAIN;
+    return fork_fails ? -1 : 50;
+}
+
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+    if (pid == 50) { /* of a trial */
+        *status = status_of_trial;
+        status_of_trial = SIGKILL;
+        return *status == EXIT(99) ? 51 : 50;
+    }
+    if (pid == PID && options & WNOHANG) {
+        note("look%s; ", options & WUNTRACED ? " for a stop" : "");
+        *status = traced >= 0        ? SIGNAL(SIGSTOP)
+                  : stops->tid == -1 ? stops->status
+                                     : SIGNAL(SIGSTOP);
+        return late-- > 0 ? 0 : stops->tid == -2 ? -1 : PID;
+    }
+    assert_true(pid == PID || (pid == -1 && options == (__WALL | __WNOTHREAD)));
+    if (stops->tid <= 0) {
+        errno = stops->tid ? EINTR : ECHILD;
+        stops += stops->tid != 0;
+        return -1;
+    }
+    now[stops->tid] = *stops;
+    trace.counts.instructions += stops->more;
+    left = stops->message ? (int)stops->message : left;
+    *status = stops->status;
+    return stops++->tid;
+}
+
+void carm_inject_random(pid_t pid)
+{
+    note("random %d; ", (int)pid);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    assert_string_equal(path, "/proc/sys/kernel/yama/ptrace_scope");
+    return scope_is ? fmemopen((void *)scope_is, strlen(scope_is), "r") : NULL;
+}
+
+/* ---- instructions ---- */
+
+static const struct carm_account plain, calls = {.flags = CARM_ACCOUNT_SYSCALL},
+                                        gathers = {.masked.how = CARM_MASKED_EACH};
+
+int carm_accounts_open(struct carm_accounts **out, const struct carm_xlayout *layout,
+                       struct carm_err *e)
+{
+    *out = NULL;
+    return 0;
+}
+
+void carm_accounts_close(struct carm_accounts *accounts)
+{
+}
+
+const struct carm_account *carm_accounts_find(struct carm_accounts *accounts, uint64_t rip,
+                                              const uint8_t *code, size_t n)
+{
+    if (wide && rip != 0x100) {
+        note("%zu bytes %02x..%02x; ", n, n ? code[0] : 0, n ? code[n - 1] : 0);
+    }
+    return (rip & 0xf00) == CALL ? &calls : (rip & 0xf00) == GATHER ? &gathers : n ? &plain : NULL;
+}
+
+void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm_account *e,
+                         const uint8_t *code, size_t n, const struct carm_registers *regs,
+                         struct carm_step_counts *counts)
+{
+    counts->instructions = 1;
+    counts->loads = e == &gathers ? (uint64_t)left : 0;
+    counts->unknown = !e;
+    if (wide) {
+        size_t size = 0;
+        const uint8_t *area = regs->xsave(regs->xsave_arg, &size);
+        note("%lx %lx %lx %lx %lx %lx %lx, %zu bytes%s; ", regs->rip, regs->rax, regs->rcx,
+             regs->rdx, regs->rdi, regs->rsi, regs->flags, size, area ? "" : " of none");
+    }
+}
+
+bool carm_account_resumed(const struct carm_account *e, uint64_t rip, uint64_t *last)
+{
+    const bool resumed = e == &gathers && rip == *last;
+    *last = e == &gathers ? rip : 0;
+    return resumed;
+}
+
+/* ---- tests ---- */
+
+static int set_up(void **state)
+{
+    memset(now, 0, sizeof now);
+    memset(memory, 0x90, sizeof memory);
+    traced = late = unseizable = 0;
+    unreadable = wide = quiet = false;
+    cpu = CPU;
+    get_fails = set_fails = 0;
+    forks = fork_fails = interrupt_fails = 0;
+    status_of_trial = SIGNAL(SIGTRAP);
+    scope_is = "1\n";
+    left = 4;
+    events[0] = '\0';
+    trace = (struct carm_trace){.budget = UINT64_MAX};
+    return 0;
+}
+
+#define BEGIN                                                                 \
+    {                                                                         \
+        .tid = PID, .status = EVENT(PTRACE_EVENT_EXEC, SIGTRAP), .rip = 0x100 \
+    }
+#define LEFT(t, status_)                \
+    {                                   \
+        .tid = (t), .status = (status_) \
+    }
+#define END      \
+    {            \
+        .tid = 0 \
+    }
+
+/* Behind the begin, which is the same for all */
+static void ran(const struct stop *of, const char *wanted)
+{
+    stops = of;
+    assert_ok(carm_trace_run(PID, &trace, &err));
+    const char *begun = strstr(events, "random 10; ");
+    assert_non_null(begun);
+    memmove(events, begun + 11, strlen(begun + 11) + 1);
+    happened(wanted);
+}
+
+TEST_BETWEEN(from_begin_to_end, set_up, NULL)
+{
+    static const struct stop of[] = {{.tid = PID, .status = SIGNAL(SIGCONT)},
+                                     {.tid = PID, .status = SIGNAL(SIGUSR1)},
+                                     {.tid = PID, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP)},
+                                     BEGIN,
+                                     {STEP(PID, 0x110)},
+                                     {STEP(PID, NARROW)},
+                                     {STEP(PID, CALL), .rax = SYS_exit},
+                                     LEFT(PID, EXIT(7)),
+                                     END};
+    stops = of;
+    traced = 1;
+    late = 2;
+    assert_ok(carm_trace_run(PID, &trace, &err));
+    happened(
+        "look; detach 10+19; look for a stop; wait 200 us; look for a stop; seize 10, 10001f; 0 to processors 8; 10 to processors 8; kill 10+18; on 10; on 10+10; on 10; random 10; step 10; step 10; step 10; step 10; 0 to processors f; ");
+    assert_int_equal(trace.counts.instructions, 4);
+    assert_int_equal(trace.counts.unknown, 1);
+    assert_int_equal(trace.status, EXIT(7));
+    assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
+    assert_int_equal(trace.threads, 1);
+    assert_int_equal(trace.processes, 1);
+}
+
+/* What cannot be stepped: no child, one that has ended, no rights; a program that is no program. */
+TEST_BETWEEN(what_cannot_be_stepped, set_up, NULL)
+{
+    static const struct stop gone[] = {{.tid = -2}, END},
+                             ended[] = {{.tid = -1, .status = EXIT(127)}, END},
+                             killed[] = {{.tid = -1, .status = SIGKILL}, END},
+                             none[] = {LEFT(PID, EXIT(126)), END},
+                             dead[] = {LEFT(PID, SIGSEGV), END};
+    static const struct {
+        const struct stop *stops;
+        int seizing;
+        int status; /* -1 = refused */
+        const char *events;
+    } of[] = {
+        {gone, 0, -1, "look for a stop; "},
+        {ended, 0, EXIT(127), "look for a stop; "},
+        {killed, 0, SIGKILL, "look for a stop; "},
+        {none, EPERM, -1, "look for a stop; seize 10, 10001f; "},
+        {none, 0, EXIT(126),
+         "look for a stop; seize 10, 10001f; 0 to processors 8; 10 to processors 8; kill 10+18; 0 to processors f; "},
+        {dead, 0, SIGSEGV,
+         "look for a stop; seize 10, 10001f; 0 to processors 8; 10 to processors 8; kill 10+18; 0 to processors f; "}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        set_up(state);
+        stops = of[i].stops;
+        traced = i == 1 || i == 2 ? -1 : 0;
+        unseizable = of[i].seizing;
+        if (of[i].status < 0) {
+            errno = ECHILD;
+            assert_refused(carm_trace_run(PID, &trace, &err), -CARM_ENOTSUP,
+                           of[i].seizing
+                               ? "(Operation not permitted): see /proc/sys/kernel/yama/ptrace_scope"
+                               : "the program cannot be traced");
+        } else {
+            assert_ok(carm_trace_run(PID, &trace, &err));
+            assert_int_equal(trace.status, of[i].status);
+        }
+        assert_int_equal(trace.counts.instructions, 0);
+        assert_int_equal(trace.threads + trace.processes, 2);
+        happened(of[i].events);
+    }
+    /* lost: no child is left */
+    static const struct stop lost[] = {BEGIN, {STEP(PID, 0x110)}, END};
+    set_up(state);
+    stops = lost;
+    assert_refused(carm_trace_run(PID, &trace, &err), -CARM_EIO,
+                   "the stepped program was lost: No child processes");
+}
+
+/* Code before the end of a page, of the registers at it, and where a sandbox allows words alone */
+TEST_BETWEEN(bytes_of_instructions, set_up, NULL)
+{
+    static const struct stop of[] = {BEGIN,
+                                     {STEP(PID, 0x1003), .rax = 0xa},
+                                     {STEP(PID, 0x1ff0)},
+                                     {STEP(PID, 0x1ff1)},
+                                     {STEP(PID, 0x1ff2)},
+                                     {STEP(PID, 0xff8)},
+                                     {STEP(PID, 0x1fff)},
+                                     LEFT(PID, EXIT(0)),
+                                     END};
+    for (size_t i = 0; i < sizeof memory; i++) {
+        memory[i] = (uint8_t)(i * 3 + i / 0x1000);
+    }
+    for (int words = 0; words < 2; words++) {
+        memset(now, 0, sizeof now);
+        unreadable = words;
+        wide = true;
+        ran(of,
+            words
+                ? "registers 10, 514 of 16384; 100 0 c d d1 51 ef, 0 bytes of none; step 10; 15 bytes 0a..34; registers 10, 514 of 16384; 1003 a c d d1 51 ef, 0 bytes of none; step 10; 15 bytes d1..fb; registers 10, 514 of 16384; 1ff0 0 c d d1 51 ef, 0 bytes of none; step 10; 8 bytes d4..e9; registers 10, 514 of 16384; 1ff1 0 c d d1 51 ef, 0 bytes of none; step 10; 8 bytes d7..ec; registers 10, 514 of 16384; 1ff2 0 c d d1 51 ef, 0 bytes of none; step 10; 15 bytes e8..13; registers 10, 514 of 16384; ff8 0 c d d1 51 ef, 0 bytes of none; step 10; 0 bytes 00..00; registers 10, 514 of 16384; 1fff 0 c d d1 51 ef, 0 bytes of none; step 10; 0 to processors f; "
+                : "registers 10, 514 of 16384; 100 0 c d d1 51 ef, 7 bytes; step 10; 15 bytes 0a..34; registers 10, 514 of 16384; 1003 a c d d1 51 ef, 7 bytes; step 10; 15 bytes d1..fb; registers 10, 514 of 16384; 1ff0 0 c d d1 51 ef, 7 bytes; step 10; 15 bytes d4..fe; registers 10, 514 of 16384; 1ff1 0 c d d1 51 ef, 7 bytes; step 10; 14 bytes d7..fe; registers 10, 514 of 16384; 1ff2 0 c d d1 51 ef, 7 bytes; step 10; 15 bytes e8..13; registers 10, 514 of 16384; ff8 0 c d d1 51 ef, 7 bytes; step 10; 1 bytes fe..fe; registers 10, 514 of 16384; 1fff 0 c d d1 51 ef, 7 bytes; step 10; 0 to processors f; ");
+    }
+}
+
+/* Calls that change the mask of signals are not stepped: they end by a stop of their own, behind which SIGTRAP is allowed. */
+TEST_BETWEEN(calls_that_change_the_mask, set_up, NULL)
+{
+    static const uint64_t whole[] = {SYS_rt_sigprocmask, SYS_rt_sigsuspend, SYS_ppoll, SYS_pselect6,
+                                     SYS_epoll_pwait};
+    for (size_t i = 0; i < 6; i++) {
+        const uint64_t nr = i < 5 ? whole[i] : SYS_read;
+        const struct stop of[] = {BEGIN,
+                                  {STEP(PID, CALL), .rax = nr},
+                                  {CALL_STOP(PID, CALL + 2)},
+                                  {CALL_STOP(PID, CALL + 2), .blocked = i == 0},
+                                  {STEP(PID, 0x120)},
+                                  LEFT(PID, EXIT(0)),
+                                  END};
+        set_up(state);
+        ran(of,
+            i == 5 ? "step 10; step 10; call 10; step 10; step 10; 0 to processors f; "
+            : i == 0
+                ? "step 10; call 10; call 10; mask 10 8000; step 10; step 10; 0 to processors f; "
+                : "step 10; call 10; call 10; step 10; step 10; 0 to processors f; ");
+        assert_int_equal(trace.counts.instructions, i < 5 ? 4 : 4);
+    }
+}
+
+/* Signals come before an instruction or behind it, also in place of the trap of a step. */
+TEST_BETWEEN(signals_at_stops, set_up, NULL)
+{
+    static const struct stop of[] = {
+        BEGIN,
+        {.tid = PID, .status = SIGNAL(SIGUSR1), .rip = 0x100}, /* before it */
+        {STEP(PID, 0x110)},
+        {.tid = PID, .status = SIGNAL(SIGUSR2), .rip = 0x120}, /* behind it */
+        {.tid = PID,
+         .status = SIGNAL(SIGTRAP),
+         .code = SIGTRAP,
+         .rip = 0x800,
+         .blocked = true}, /* a handler */
+        {.tid = PID,
+         .status = SIGNAL(SIGTRAP),
+         .code = TRAP_BRKPT,
+         .rip = 0x810}, /* from the kernel: nothing was executed */
+        {STEP(PID, CALL), .rax = SYS_rt_sigreturn},
+        {.tid = PID,
+         .status = SIGNAL(SIGTRAP),
+         .code = TRAP_BRKPT,
+         .rip = 0x120}, /* the call was */
+        {.tid = PID, .status = SIGNAL(SIGTRAP), .code = SI_TKILL, .from = PID, .rip = 0x120},
+        {.tid = PID, .status = SIGNAL(SIGSEGV), .rip = 0x120, .unseen = 1}, /* killed meanwhile */
+        {STEP(PID, CALL), .rax = SYS_rt_sigsuspend},
+        {.tid = PID, .status = SIGNAL(SIGUSR1), .rip = CALL},
+        LEFT(PID, SIGKILL),
+        END};
+    ran(of,
+        "step 10; step 10+10; step 10; step 10+12; mask 10 8000; step 10; step 10; step 10; step 10; step 10+5; call 10; step 10+10; 0 to processors f; ");
+    assert_int_equal(trace.counts.instructions, 6);
+    assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
+}
+
+/* A gather counts as a whole, once: where a signal comes at its rest, the rest is taken back and counted with the next try. */
+TEST_BETWEEN(gathers, set_up, NULL)
+{
+    static const struct stop
+        of[] = {BEGIN,
+                {STEP(PID, GATHER)},
+                {STEP(PID, GATHER)},
+                {.tid = PID, .status = SIGNAL(SIGUSR1), .rip = GATHER, .message = 1},
+                {STEP(PID, GATHER)},
+                {STEP(PID, 0x110)},
+                LEFT(PID, EXIT(0)),
+                END},
+        interrupted[] = {BEGIN,
+                         {STEP(PID, GATHER)},
+                         {.tid = PID, .status = SIGNAL(SIGUSR1), .rip = GATHER},
+                         {STEP(PID, GATHER)},
+                         {STEP(PID, 0x110)},
+                         LEFT(PID, EXIT(0)),
+                         END},
+        behind[] = {BEGIN,
+                    {STEP(PID, GATHER)},
+                    {STEP(PID, GATHER)},
+                    {.tid = PID, .status = SIGNAL(SIGUSR1), .rip = 0x110},
+                    {STEP(PID, 0x120)},
+                    LEFT(PID, EXIT(0)),
+                    END};
+    left = 4;
+    ran(of, "step 10; step 10; step 10; step 10+10; step 10; step 10; 0 to processors f; ");
+    assert_int_equal(trace.counts.loads, 4);
+    set_up(state);
+    ran(interrupted, "step 10; step 10; step 10+10; step 10; step 10; 0 to processors f; ");
+    assert_int_equal(trace.counts.loads, 4);
+    set_up(state);
+    ran(behind, "step 10; step 10; step 10; step 10+10; step 10; 0 to processors f; ");
+    assert_int_equal(trace.counts.loads, 4);
+}
+
+/* Threads and processes, which may report before their parents do; an exec by any thread leaves one of them. */
+TEST_BETWEEN(threads_and_processes, set_up, NULL)
+{
+    static const struct stop of[] = {
+        BEGIN,
+        {STEP(PID, CALL), .rax = SYS_clone},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP), .rip = CALL + 2, .message = 11},
+        {.tid = 11, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x200},
+        {STEP(PID, CALL), .rax = SYS_fork},
+        {.tid = 12, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x300},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_FORK, SIGTRAP), .rip = CALL + 2, .message = 12},
+        {STEP(12, CALL), .rax = SYS_vfork},
+        {.tid = 12, .status = EVENT(PTRACE_EVENT_VFORK, SIGTRAP), .rip = CALL + 2, .message = 13},
+        {.tid = 13, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x400},
+        {STEP(11, CALL), .rax = SYS_execve},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_EXEC, SIGTRAP), .rip = 0x100, .message = 11},
+        {STEP(PID, 0x100)},
+        {STEP(13, CALL), .rax = SYS_execve},
+        {.tid = 13, .status = EVENT(PTRACE_EVENT_EXEC, SIGTRAP), .rip = 0x100, .message = 13},
+        {STEP(13, 0x100)},
+        {.tid = 99, .status = 0xffff}, /* goes on: no stop */
+        LEFT(13, EXIT(1)),
+        {.tid = -1},
+        LEFT(12, EXIT(0)),
+        LEFT(PID, EXIT(0)),
+        END};
+    ran(of,
+        "step 10; step 10; step 10; step 11; step 10; step 12; step 10; step 12; step 12; step 13; step 11; random 10; step 10; step 10; step 13; random 13; step 13; step 13; 0 to processors f; ");
+    assert_int_equal(trace.threads, 4);
+    assert_int_equal(trace.processes, 3);
+    assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
+    assert_int_equal(trace.counts.instructions, 10); /* the calls that threads ended in, too */
+}
+
+/* Stopped by job control until SIGCONT; interrupted before or behind an instruction. */
+TEST_BETWEEN(stops_of_groups, set_up, NULL)
+{
+    static const struct stop of[] = {
+        BEGIN,
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_STOP, SIGTSTP), .rip = 0x100},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x100},
+        {STEP(PID, 0x110)},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x120},
+        {STEP(PID, 0x130)},
+        LEFT(PID, EXIT(0)),
+        END};
+    ran(of, "step 10; listen 10; step 10; step 10; step 10; step 10; 0 to processors f; ");
+    assert_int_equal(trace.counts.instructions, 4);
+}
+
+/* At the end of the budget all threads are let go: at their next stop, where no trap is queued, with their processors. */
+TEST_BETWEEN(let_go, set_up, NULL)
+{
+    static const struct stop of[] = {
+        BEGIN,
+        {STEP(PID, CALL), .rax = SYS_clone},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP), .rip = CALL + 2, .message = 11},
+        {STEP(PID, 0x110)},
+        {STEP(PID, 0x120)}, /* the budget */
+        {.tid = 11, .status = SIGNAL(SIGUSR1), .rip = 0x200, .queued = true},
+        {STEP(11, 0x200)},
+        LEFT(PID, EXIT(3)),
+        END};
+    trace.budget = 3;
+    ran(of,
+        "step 10; step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors c; detach 10; on 11+10; 11 to processors c; detach 11; 0 to processors f; ");
+    assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
+    assert_int_equal(trace.counts.instructions, 3);
+    assert_int_equal(trace.status, EXIT(3));
+    /* in a group's stop, in a call, at a new thread */
+    static const struct stop others[] = {
+        BEGIN,
+        {STEP(PID, CALL), .rax = SYS_clone},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP), .rip = CALL + 2, .message = 11},
+        {.tid = 11, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = CALL, .rax = SYS_ppoll},
+        {STEP(PID, CALL), .rax = SYS_clone},
+        {STEP(11, 0x110), .more = 100},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP), .rip = CALL + 2, .message = 12},
+        {.tid = 12, .status = EVENT(PTRACE_EVENT_STOP, SIGSTOP), .rip = 0x300},
+        LEFT(12, EXIT(0)),
+        LEFT(PID, EXIT(0)),
+        END};
+    set_up(state);
+    trace.budget = 50;
+    ran(others,
+        "step 10; step 10; step 10; call 11; step 10; interrupt 11; interrupt 10; 11 to processors c; detach 11; 10 to processors c; detach 10; 12 to processors c; detach 12; 0 to processors f; ");
+    assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
+    static const struct stop in_call[] = {
+        BEGIN,
+        {STEP(PID, CALL), .rax = SYS_clone},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP), .rip = CALL + 2, .message = 11},
+        {.tid = 11, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = CALL, .rax = SYS_ppoll},
+        {STEP(PID, 0x110), .more = 100},
+        {CALL_STOP(11, CALL + 2), .blocked = true},
+        LEFT(11, EXIT(0)),
+        LEFT(PID, EXIT(0)),
+        END};
+    set_up(state);
+    trace.budget = 50;
+    ran(in_call,
+        "step 10; step 10; step 10; call 11; interrupt 11; interrupt 10; 10 to processors c; detach 10; mask 11 8000; 11 to processors c; detach 11; 0 to processors f; ");
+}
+
+/* A program that leaves a process behind; requests that fail, also where the thread has ended meanwhile. */
+TEST_BETWEEN(outlived_and_failed, set_up, NULL)
+{
+    static const struct stop of[] = {
+        BEGIN,
+        {STEP(PID, CALL), .rax = SYS_fork},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_FORK, SIGTRAP), .rip = CALL + 2, .message = 12},
+        LEFT(PID, EXIT(5)),
+        {.tid = 12, .status = SIGNAL(SIGTRAP), .code = TRAP_TRACE, .rip = 0x300, .queued = true},
+        {.tid = 12, .status = SIGNAL(SIGTRAP), .code = TRAP_TRACE, .rip = 0x300},
+        END};
+    ran(of,
+        "step 10; step 10; step 10; interrupt 12; on 12; 12 to processors c; detach 12; 0 to processors f; ");
+    assert_int_equal(trace.cut, CARM_TRACE_OUTLIVED);
+    assert_int_equal(trace.status, EXIT(5));
+    for (int i = 0; i < 2; i++) {
+        const struct stop fails[] = {
+            BEGIN, {STEP(PID, 0x110), .error = i ? EIO : ESRCH}, LEFT(PID, EXIT(0)), END};
+        set_up(state);
+        ran(fails,
+            i ? "step 10; step 10; interrupt 10; 10 to processors c; detach 10; 0 to processors f; "
+              : "step 10; step 10; 0 to processors f; ");
+        assert_int_equal(trace.cut, i ? CARM_TRACE_FAILED : CARM_TRACE_WHOLE);
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct stop fails[] = {BEGIN,
+                                     {STEP(PID, CALL), .rax = SYS_clone},
+                                     {.tid = PID,
+                                      .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP),
+                                      .rip = CALL + 2,
+                                      .message = 11,
+                                      .error = i ? EIO : ESRCH},
+                                     LEFT(11, EXIT(0)),
+                                     LEFT(PID, EXIT(0)),
+                                     END};
+        set_up(state);
+        ran(fails,
+            i ? "step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors c; detach 10; 0 to processors f; "
+              : "step 10; step 10; step 10; 0 to processors f; ");
+        assert_int_equal(trace.cut, i ? CARM_TRACE_FAILED : CARM_TRACE_WHOLE);
+    }
+}
+
+/* Signals that end programs, from others than the program. */
+TEST_BETWEEN(signals_from_outside, set_up, NULL)
+{
+    static const struct {
+        int signo, code;
+        pid_t from;
+        bool outside;
+    } of[] = {{SIGTERM, SI_USER, 1, true},    {SIGHUP, SI_TKILL, 1, true},
+              {SIGINT, SI_QUEUE, 1, true},    {SIGQUIT, SI_KERNEL, 0, true},
+              {SIGTERM, SI_USER, PID, false}, {SIGTERM, SI_TIMER, 0, false},
+              {SIGUSR1, SI_USER, 1, false},   {SIGKILL, SI_USER, 1, false}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const struct stop stop[] = {BEGIN,
+                                    {.tid = PID,
+                                     .status = SIGNAL(of[i].signo),
+                                     .rip = 0x100,
+                                     .code = of[i].code,
+                                     .from = of[i].from},
+                                    LEFT(PID, EXIT(0)),
+                                    END};
+        char wanted[128];
+        set_up(state);
+        snprintf(wanted, sizeof wanted, "step 10; step 10+%d; 0 to processors f; ", of[i].signo);
+        ran(stop, wanted);
+        assert_int_equal(trace.cut, of[i].outside ? CARM_TRACE_SIGNALLED : CARM_TRACE_WHOLE);
+        assert_int_equal(trace.cut_signal, of[i].outside ? of[i].signo : 0);
+    }
+    /* the first reason stays */
+    static const struct stop late_one[] = {
+        BEGIN,
+        {STEP(PID, CALL), .rax = SYS_clone},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP), .rip = CALL + 2, .message = 11},
+        {STEP(PID, 0x110), .more = 100},
+        {.tid = 11, .status = SIGNAL(SIGTERM), .rip = 0x200, .code = SI_USER, .from = 1},
+        LEFT(PID, EXIT(0)),
+        END};
+    set_up(state);
+    trace.budget = 50;
+    ran(late_one,
+        "step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors c; detach 10; 11 to processors c; detach 11+15; 0 to processors f; ");
+    assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
+    assert_int_equal(trace.cut_signal, 0);
+}
+
+/* Between two signals of timers are a million instructions, unless the program waits for one, or would at a call. */
+TEST_BETWEEN(timers, set_up, NULL)
+{
+#define TIMER(at, number, result)                                                               \
+    {                                                                                           \
+        .tid = PID, .status = SIGNAL(SIGALRM), .code = SI_TIMER, .rip = (at), .call = (number), \
+        .rax = (uint64_t)(result)                                                               \
+    }
+    static const struct stop of[] = {
+        BEGIN,
+        TIMER(0x100, -1, 0), /* the first: 10+14 */
+        TIMER(0x100, -1, 0), /* held */
+        TIMER(0x100, -1, 0), /* one with it */
+        {.tid = PID,
+         .status = SIGNAL(SIGPROF),
+         .code = SI_KERNEL,
+         .rip = 0x100}, /* of another kind: at once */
+        {STEP(PID, 0x110), .more = GAP - 2},
+        {STEP(PID, 0x120)},
+        {STEP(PID, 0x130)},                  /* a million behind the latest */
+        TIMER(0x130, -1, 0),                 /* held */
+        {STEP(PID, CALL), .rax = SYS_pause}, /* goes before the call */
+        {STEP(PID, 0x130)},
+        TIMER(0x130, SYS_pause, -EINTR), /* a call that waited */
+        TIMER(0x130, SYS_pause, -512),
+        TIMER(0x130, 0, -516),
+        TIMER(0x130, SYS_pause, -511), /* held */
+        {.tid = PID, .status = SIGNAL(SIGVTALRM), .code = SI_KERNEL, .rip = 0x130, .more = 3 * GAP},
+        {STEP(PID, 0x140), .unseen = 2, .more = 2 * GAP}, /* cannot be described now */
+        LEFT(PID, EXIT(0)),
+        END};
+    ran(of,
+        "step 10; step 10+14; step 10; step 10; step 10+27; step 10; describe 10+14; step 10+14; step 10; step 10; describe 10+14; step 10+14; step 10; step 10+14; step 10+14; step 10+14; step 10; step 10+26; describe 10+14; step 10; 0 to processors f; ");
+    static const struct stop more[] = {
+        BEGIN,
+        {.tid = PID,
+         .status = SIGNAL(SIGALRM),
+         .code = SI_TIMER,
+         .rip = 0x100,
+         .call = -1,
+         .more = GAP},
+        TIMER(0x100, SYS_pause, -517), /* held */
+        TIMER(0x100, -1, 0),
+        {.tid = PID, .status = SIGNAL(SIGUSR1), .code = SI_KERNEL, .rip = 0x100}, /* no timer */
+        {.tid = PID, .status = SIGNAL(SIGALRM), .code = SI_USER, .from = PID, .rip = 0x100},
+        {STEP(PID, 0x110), .more = 9 * GAP}, /* let go with the one that is held */
+        LEFT(PID, EXIT(0)),
+        END};
+    set_up(state);
+    trace.budget = 5 * GAP;
+    ran(more,
+        "step 10; step 10+14; step 10; step 10; step 10+10; step 10+14; interrupt 10; tkill 10+14; 10 to processors c; detach 10; 0 to processors f; ");
+}
+
+/* The program's questions about its processors are answered as without sharing, until it chooses one. */
+TEST_BETWEEN(processors_of_the_program, set_up, NULL)
+{
+    static const struct stop of[] = {BEGIN,
+                                     {STEP(PID, CALL), .rax = SYS_sched_getaffinity},
+                                     {STEP(PID, 0x110), .rax = 8},
+                                     {STEP(PID, CALL), .rax = SYS_sched_getaffinity},
+                                     {STEP(PID, 0x110), .rax = 4096},
+                                     {STEP(PID, CALL), .rax = SYS_sched_getaffinity},
+                                     {STEP(PID, 0x110), .rax = (uint64_t)-EINVAL},
+                                     {STEP(PID, CALL), .rax = SYS_getcpu},
+                                     {STEP(PID, 0x110), .rax = 8},
+                                     {STEP(PID, CALL), .rax = SYS_sched_setaffinity},
+                                     {STEP(PID, 0x110), .rax = (uint64_t)-EINVAL},
+                                     {STEP(PID, CALL), .rax = SYS_sched_setaffinity},
+                                     {STEP(PID, 0x110), .rax = 0},
+                                     {STEP(PID, CALL), .rax = SYS_sched_getaffinity},
+                                     {STEP(PID, 0x110), .rax = 8, .more = 100},
+                                     LEFT(PID, EXIT(0)),
+                                     END};
+    trace.budget = 100;
+    ran(of,
+        "step 10; step 10; processors c to 10 at d, 8 bytes; step 10; step 10; processors c to 10 at d, 128 bytes; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; interrupt 10; detach 10; 0 to processors f; ");
+    assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
+    /* a processor is not known, is not the program's, or carm may not go there; or the program may not */
+    static const struct {
+        int cpu, get_fails, set_fails;
+    } alone[] = {{-1, 0, 0},    {CPU_SETSIZE, 0, 0}, {1, 0, 0},    {CPU, 1, 0},
+                 {CPU, PID, 0}, {CPU, 0, 1},         {CPU, 0, PID}};
+    static const struct stop asks[] = {BEGIN,
+                                       {STEP(PID, CALL), .rax = SYS_sched_getaffinity},
+                                       {STEP(PID, 0x110), .rax = 8},
+                                       LEFT(PID, EXIT(0)),
+                                       END};
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        set_up(state);
+        cpu = alone[i].cpu;
+        get_fails = alone[i].get_fails;
+        set_fails = alone[i].set_fails;
+        ran(asks,
+            i < 6
+                ? "step 10; step 10; step 10; "
+                : "step 10; step 10; processors c to 10 at d, 8 bytes; step 10; 0 to processors f; ");
+    }
+}
+
+static void progressed(uint64_t instructions, void *arg)
+{
+    note("%s %d; ", (const char *)arg, (int)instructions);
+}
+
+/* Progress is told at first and every 16384 instructions; an interruption lets go. */
+TEST_BETWEEN(progress, set_up, NULL)
+{
+    static volatile sig_atomic_t interrupted;
+    static const struct stop of[] = {BEGIN,
+                                     {STEP(PID, 0x110)},
+                                     {STEP(PID, 0x120), .more = 16382},
+                                     {STEP(PID, 0x130)},
+                                     {STEP(PID, 0x140), .more = 16384},
+                                     LEFT(PID, EXIT(0)),
+                                     END};
+    trace.progress = progressed;
+    trace.progress_arg = (void *)"at";
+    trace.interrupted = &interrupted;
+    ran(of,
+        "step 10; step 10; at 1; step 10; step 10; at 16385; step 10; at 32770; 0 to processors f; ");
+    assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
+    static const struct stop few[] = {BEGIN, {STEP(PID, 0x110)}, LEFT(PID, EXIT(0)), END};
+    interrupted = 1;
+    set_up(state);
+    trace.interrupted = &interrupted;
+    ran(few, "step 10; interrupt 10; 10 to processors c; detach 10; 0 to processors f; ");
+    assert_int_equal(trace.cut, CARM_TRACE_INTERRUPTED);
+}
+
+/* Many threads at a time: none is lost from the table, which grows, nor behind another one's end. */
+TEST_BETWEEN(many_threads, set_up, NULL)
+{
+    static struct stop of[2000];
+    size_t n = 0;
+    of[n++] = (struct stop)BEGIN;
+    for (pid_t t = 11; t < 11 + 50; t++) {
+        of[n++] = (struct stop){STEP(PID, CALL), .rax = SYS_clone};
+        of[n++] = (struct stop){.tid = PID,
+                                .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP),
+                                .rip = CALL + 2,
+                                .message = (unsigned long)t};
+        of[n++] =
+            (struct stop){.tid = t, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x200};
+    }
+    for (pid_t t = 0; t < 50; t++) {
+        of[n++] = (struct stop)LEFT(11 + t * 7 % 50, EXIT(0));
+        for (pid_t other = t + 1; other < 50; other++) {
+            of[n++] = (struct stop){STEP(11 + other * 7 % 50, 0x210)};
+        }
+    }
+    of[n++] = (struct stop)LEFT(PID, EXIT(0));
+    of[n] = (struct stop)END;
+    quiet = true;
+    stops = of;
+    assert_ok(carm_trace_run(PID, &trace, &err));
+    assert_int_equal(trace.threads, 51);
+    assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
+}
+
+/* Why programs cannot be traced here, by a trial with a process that waits */
+TEST_BETWEEN(whether_it_works, set_up, NULL)
+{
+    static const struct {
+        const char *scope;
+        int fork, seize, interrupt, status;
+        const char *words, *events;
+    } of[] = {
+        {"1\n", 0, 0, 0, SIGNAL(SIGTRAP), NULL, "seize 50, 100000; interrupt 50; kill 50+9; "},
+        {"1\n", 1, 0, 0, 0, "fork fails (Resource temporarily unavailable): the sandbox", ""},
+        {"1\n", 0, EPERM, 0, 0, "PTRACE_SEIZE fails (Operation not permitted): the sandbox",
+         "seize 50, 100000; kill 50+9; "},
+        {"1\n", 0, 0, 1, 0, "PTRACE_INTERRUPT fails (No such process): the sandbox",
+         "seize 50, 100000; interrupt 50; kill 50+9; "},
+        {"0\n", 0, 0, 0, EXIT(0), "PTRACE_INTERRUPT fails",
+         "seize 50, 100000; interrupt 50; kill 50+9; "},
+        {NULL, 0, 0, 0, EXIT(99), "PTRACE_INTERRUPT fails",
+         "seize 50, 100000; interrupt 50; kill 50+9; "},
+        {"2\n", 0, EPERM, 0, 0, "ptrace_scope is 2: as root, write 1 or 0 to it",
+         "seize 50, 100000; kill 50+9; "},
+        {"3\n", 0, EPERM, 0, 0, "ptrace_scope is 3: as root", "seize 50, 100000; kill 50+9; "}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        set_up(state);
+        scope_is = of[i].scope;
+        fork_fails = of[i].fork;
+        unseizable = of[i].seize;
+        interrupt_fails = of[i].interrupt;
+        status_of_trial = of[i].status;
+        if (of[i].words) {
+            assert_refused(carm_trace_check(&err), -CARM_ENOTSUP, of[i].words);
+        } else {
+            assert_ok(carm_trace_check(&err));
+        }
+        happened(of[i].events);
+        assert_int_equal(forks, 1);
+    }
+}
