@@ -491,27 +491,23 @@ static void put_misses(const struct carm_level_estimate *level, enum carm_quanti
 static void put(const struct carm_run_levels *l, const struct carm_run_figures *from,
                 struct carm_counts *c)
 {
-    static const enum carm_quantity bytes[] = {CARM_Q_L2_BYTES, CARM_Q_L3_BYTES};
-    static const enum carm_quantity unused[] = {CARM_Q_L2_UNUSED, CARM_Q_L3_UNUSED};
+    enum { NAMED = 2 /* levels, and memory */ };
+    static const struct {
+        enum carm_quantity bytes, unused, misses;
+    } columns[] = {{CARM_Q_L2_BYTES, CARM_Q_L2_UNUSED, CARM_Q_L2_COMPULSORY},
+                   {CARM_Q_L3_BYTES, CARM_Q_L3_UNUSED, CARM_Q_L3_COMPULSORY},
+                   {CARM_Q_DRAM_BYTES, CARM_Q_DRAM_UNUSED, CARM_Q_DRAM_COMPULSORY}};
     const size_t last = l->about.config.nlevels - 1;
     for (size_t k = 0; k <= last; k++) {
         const struct carm_level_estimate *e = &from->levels[k];
-        const enum carm_quantity q = k == last ? CARM_Q_DRAM_BYTES
-                                     : k < 2   ? bytes[k]
-                                               : CARM_Q_COUNT;
-        const enum carm_quantity u = k == last ? CARM_Q_DRAM_UNUSED
-                                     : k < 2   ? unused[k]
-                                               : CARM_Q_COUNT;
-        if (q != CARM_Q_COUNT) {
+        const size_t at = k == last ? NAMED : k;
+        if (k == last || k < NAMED) {
+            const enum carm_quantity q = columns[at].bytes;
             carm_count_put(c, q, e->bytes, CARM_COUNTED_SIMULATED);
             c->q[q].low = e->low;
             c->q[q].high = e->high;
-            carm_count_put(c, u, e->unused, CARM_COUNTED_SIMULATED);
-            put_misses(e,
-                       k == last ? CARM_Q_DRAM_COMPULSORY
-                       : k == 0  ? CARM_Q_L2_COMPULSORY
-                                 : CARM_Q_L3_COMPULSORY,
-                       l->sampled && k == 0, c);
+            carm_count_put(c, columns[at].unused, e->unused, CARM_COUNTED_SIMULATED);
+            put_misses(e, columns[at].misses, l->sampled && k == 0, c);
         }
     }
 }

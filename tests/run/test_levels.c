@@ -274,6 +274,35 @@ TEST_BETWEEN(steps_by_a_vote, set_up, tear_down)
     }
 }
 
+/* Shares of one access are none or all. */
+TEST_BETWEEN(single_accesses, set_up, tear_down)
+{
+    struct carm_run_places p;
+    double lines[CARM_HIERARCHY_LEVELS_MAX];
+    for (uint32_t thread = 0; thread < 4; thread++) {
+        access_by(thread % 2, 8, BASE, 8, CARM_ADDRESS_STORE);
+    }
+    access_by(0, 0, BASE + PAGE + 60, 8, CARM_ADDRESS_LOAD);
+    access_by(0, 16, BASE + PAGE, 8, CARM_ADDRESS_LOAD); /* behind the store */
+    access_by(0, 24, BASE, 8, CARM_ADDRESS_LOAD);
+    load(32, BASE + 40 * PAGE);
+    load(32, BASE + 41 * PAGE);
+    end(64);
+    assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT, lines, &p));
+    assert_near(p.split, 1.0, 0.0);
+    assert_near(p.walks, 1.0, 0.0);
+    assert_near(p.far, 1.0, 0.0);
+    assert_near(p.wide, 1.0, 0.0);
+    assert_near(p.apart, 0.0, 0.0);
+    assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 16, lines, &p));
+    assert_near(p.aliased, 1.0, 0.0);
+    assert_near(p.walks + p.far + p.wide, 0.0, 0.0); /* its page was there */
+    assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 24, lines, &p));
+    assert_near(p.contended, 1.0, 0.0);
+    assert_true(carm_run_levels_lines(levels, &run.blocks, 0, AT + 32, lines, &p));
+    assert_near(p.apart, 1.0, 0.0);
+}
+
 /* Two threads on two cores. A line that one of them writes and both load is not contended: one that both write is, from
  * the second thread's store on. */
 TEST_BETWEEN(threads_at_a_line, set_up, tear_down)

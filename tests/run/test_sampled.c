@@ -16,7 +16,7 @@ static int refusals;                    /* of the next calls of carm_sampled_ope
 static bool here, has, hits;            /* what is answered */
 static bool no_room;                    /* carm_sampled_end, carm_hierarchy_read */
 static int tlbs;                        /* that are open */
-static bool tlb_fails;
+static bool tlb_fails, unknown;         /* this machine's caches */
 
 __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
@@ -221,7 +221,7 @@ int carm_topo_open(struct carm_topo **out, const char *synthetic, const char *cp
                    {.level = 2, .size_bytes = 1024 * LINE, .ways = 32, .inclusive = 1},
                    {.level = 1, .size_bytes = 999, .ways = 2}}};
     *out = &topo;
-    return 0;
+    return unknown ? -CARM_ENOTSUP : 0;
 }
 
 void carm_topo_close(struct carm_topo *topo)
@@ -291,7 +291,7 @@ static int set_up(void **state)
     carm_blocks_sort(&run.blocks);
     run.has_blocks = true;
     here = has = true;
-    hits = tlb_fails = false;
+    hits = tlb_fails = unknown = false;
     refusals = 0;
     no_room = false;
     events[0] = '\0';
@@ -493,6 +493,19 @@ TEST_BETWEEN(figures_of_a_sample, set_up, tear_down)
     assert_near(lines[0] + lines[1] + lines[2] + lines[3], 0.0, 0.0);
 }
 
+/* More walks than a sample's share of the accesses are all of them. */
+TEST_BETWEEN(more_walks_than_accesses, set_up, tear_down)
+{
+    double from[CARM_HIERARCHY_LEVELS_MAX];
+    open_levels(0.25, false, false);
+    for (uint64_t k = 0; k < 30; k++) {
+        access_by(0, 1, 4 * k * PAGE, 8, CARM_ADDRESS_LOAD, 0, false);
+        events[0] = '\0';
+    }
+    (void)end();
+    assert_near(places_of(1, from).walks, 1.0, 0.0);
+}
+
 /* Memory may end at the program's end: the row says so, and no figures hold. */
 TEST_BETWEEN(no_figures, set_up, tear_down)
 {
@@ -528,21 +541,26 @@ TEST_BETWEEN(simulation_of_all, set_up, tear_down)
 {
     static const char *const all[] = {
         "all of 64; all of 128; 64: 403c+8 of 0, kind 0; 128: 403c+8 of 0, kind 0; 64: 5000+8 of 1, kind 2; 128: 5000+8 of 1, kind 2; flush; flush; ",
-        "all of 64; all of 128; TLB of 16; page 4; by 1: 64: 403c+8 of 0, kind 0; TLB of 16; page 4; by 1: 128: 403c+8 of 0, kind 0; by 1: 64: 5000+8 of 1, kind 2; by 1: 128: 5000+8 of 1, kind 2; flush; flush; "};
+        "all of 64; all of 128; TLB of 16; page 4; by 1: 64: 403c+8 of 0, kind 0; TLB of 16; page 4; by 1: 128: 403c+8 of 0, kind 0; by 2: 64: 5000+8 of 1, kind 2; by 2: 128: 5000+8 of 1, kind 2; flush; flush; "};
     for (int by_code = 0; by_code < 2; by_code++) {
         double from[CARM_HIERARCHY_LEVELS_MAX];
         open_levels(1.0, true, by_code);
         access_by(0, 1, 4 * PAGE + 60, 8, CARM_ADDRESS_LOAD, 0, false);
-        access_by(3, 1, 5 * PAGE, 8, CARM_ADDRESS_STORE_NT, 0, true);
+        access_by(3, 2, 5 * PAGE, 8, CARM_ADDRESS_STORE_NT, 0, true);
         end();
         happened(all[by_code]);
         const struct carm_run_figures *of = carm_run_levels_row(levels, 0);
-        assert_near(of->levels[0].lookups, by_code ? 1000 + 1001 : 1000, 0.0);
+        assert_near(of->levels[0].lookups, by_code ? 1000 + 1001 + 1002 : 1000, 0.0);
         assert_near(of->levels[0].misses, 2.0, 0.0); /* as the levels of the config */
         assert_near(carm_run_levels_row(levels, 1)->levels[0].lookups, 0.0, 0.0);
         of = carm_run_levels_row(carm_run_levels_changed(levels), 1);
-        assert_near(of->levels[0].lookups, by_code ? 1000 + 1001 : 1000, 0.0);
+        assert_near(of->levels[0].lookups, by_code ? 1000 + 1001 + 1002 : 1000, 0.0);
+        struct carm_run_places p;
+        assert_false(carm_run_levels_lines(levels, &run.blocks, 0, 0, from, &p));
         if (by_code) {
+            p = places_of(2, from);
+            assert_near(p.split + p.contended + p.aliased + p.apart + p.walks + p.far + p.wide, 0.0,
+                        0.0);
             assert_near(places_of(1, from).translated, 1.0, 0.0);
             assert_near(from[0], 2.0, 0.0);
             assert_near(from[1] + from[2] + from[3], 0.0, 0.0);
@@ -552,6 +570,19 @@ TEST_BETWEEN(simulation_of_all, set_up, tear_down)
         happened("close 128; close 64; ");
         levels = NULL;
     }
+}
+
+/* Without ways of this machine or a measured TLB */
+TEST_BETWEEN(little_is_known, set_up, tear_down)
+{
+    unknown = true;
+    model.nlatency = 0;
+    open_levels(1.0, false, true);
+    assert_string_equal(
+        carm_run_levels_about(levels)->caches,
+        "L1 4 KiB, 8 ways (assumed); L2 64 KiB, 16 ways (assumed), non-inclusive (assumed)");
+    access_by(0, 1, 4 * PAGE, 8, CARM_ADDRESS_LOAD, 0, false);
+    happened("all of 64; by 1: 64: 4000+8 of 0, kind 0; ");
 }
 
 /* Of four caches the third has no column of its own. */
