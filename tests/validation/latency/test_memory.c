@@ -11,7 +11,7 @@
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 
-enum { SMALL = 4096, TICKS = 4 /* of an access */ };
+enum { SMALL = 4096, TICKS = 2 /* of an access */ };
 
 static const double hz = 2e9, still_hz = 1e16;
 
@@ -33,7 +33,6 @@ static struct {
     size_t jobs, flushes, touched;
     double now;
     double load;    /* cycles of a load of the chase that is laid out */
-    uint64_t lines; /* of that chase */
     uint64_t print; /* of runs and places */
     size_t runs, passes, told;
     void *start[2]; /* of the buffers */
@@ -121,18 +120,20 @@ static double cycles_of(uint64_t lines, bool apart)
     return level + (!apart || lines <= 64 ? 0.0 : lines <= 512 ? 7.0 : 30.0);
 }
 
-/* Follows the chase once around. */
+/* Follows the chase once around, or until it is beyond the last cache. */
 static void look(const void *start)
 {
+    enum { MOST = (1 << 20) / CARM_LINE_BYTES + 1 };
     const char *at = start, *least = start, *most = start;
-    seen.lines = 0;
+    uint64_t lines = 0;
     do {
         memcpy(&at, (const void *)at, sizeof at);
         least = at < least ? at : least;
         most = at > most ? at : most;
-        seen.lines++;
-    } while (at != start);
-    seen.load = cycles_of(seen.lines, (uint64_t)(most - least) > 16 * seen.lines * CARM_LINE_BYTES);
+        lines++;
+    } while (at != start && lines < MOST);
+    const bool apart = (uint64_t)(most - least) > 16 * lines * CARM_LINE_BYTES;
+    seen.load = cycles_of(lines, apart && at == start);
 }
 
 static void note(const char *name, const void *window, unsigned chains, uint64_t iterations)
