@@ -260,6 +260,10 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
                         double target_seconds, struct carm_shape *shape)
 {
     seen.target = target_seconds;
+    if (seen.counter_hz > 0.0) {
+        tell(team, code->name, (double)set_bytes,
+             ((double)team->deadline.tsc - counter_now()) / seen.counter_hz);
+    }
     carm_measure_shape_of(code, set_bytes, 1024, shape);
 }
 

@@ -23,7 +23,7 @@ static struct step {
     double done[2];     /* shares of the work that were done at its first and its last time */
     uint64_t
         print; /* of its runs, in their order: code, threads, set, repetitions, places, overhead */
-    size_t others; /* calibrations, watches, choices of places, teams opened */
+    size_t others; /* calibrations, watches, choices of places, shapes, teams opened */
 } steps[2048];
 static size_t nsteps, now_at;
 
@@ -498,8 +498,11 @@ TEST(hardware_threads)
         .name = "hardware_threads",
         .topology = "pack:1 numa:1 l3:1(size=8388608) core:2 l2:1(size=1048576) "
                     "l1:1(size=49152) pu:2",
-        .words =
-            {.ldst = "2:1", .ops = "fma,add", .quick = "yes", .threads = "1,2,4", .reps = "256"},
+        .words = {.ldst = "2:1",
+                  .ops = "fma,mad,fma+add",
+                  .quick = "yes",
+                  .threads = "1,2,4",
+                  .reps = "1024"},
         .validate = {.ops = "fma", .isa = "avx2", .threads = "2", .quick = "yes", .reps = "256"},
         .avx512 = true,
         .noise = 0.02});
@@ -649,9 +652,7 @@ TEST(one_cache)
 {
     walk(&(struct shape){.name = "one_cache",
                          .topology = "pack:1 numa:1 core:1 l1:1(size=49152) pu:1",
-                         .words = {.isa = "avx2,sse",
-                                   .precision = "dp,sp",
-                                   .ldst = "2:1,update",
+                         .words = {.ldst = "2:1,update",
                                    .ops = "fma,mad,fma+add,2fma+add",
                                    .threads = "1",
                                    .reps = "4096",
