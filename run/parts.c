@@ -20,7 +20,7 @@ char *carm_parts_missing(char *dst, size_t size, const struct carm_run *run)
     const uint64_t n = run->has_samples ? run->samples.total : 0;
     const double times = carm_run_times(run);
     const double ran = run->user_seconds * times;
-    const double begun = run->has_samples ? (double)run->samples.begun : 0.0;
+    const double begun = (double)run->samples.begun;
     dst[0] = '\0';
     if (run->unsampled[0]) {
         snprintf(dst, size, "shares of time are missing: %s", run->unsampled);
@@ -101,7 +101,7 @@ static void put_counts(const struct carm_profile_row *part, struct carm_row *row
 void carm_parts_row(const struct carm_run *run, const struct carm_profile *profile,
                     const struct carm_profile_row *part, struct carm_row *row)
 {
-    bool about = false;
+    bool about;
     memset(row, 0, sizeof *row);
     snprintf(row->name, sizeof row->name, "%.80s: %.170s", run->name, part->name);
     if (profile->has_counts && part->kind != CARM_PROFILE_KERNEL) {
@@ -142,7 +142,8 @@ void carm_run_kinds(const struct carm_profile_row *part, struct carm_kind_shares
     for (int k = 0; k < CARM_SAMPLE_KINDS; k++) {
         sum += (double)part->on[k];
     }
-    for (int k = 0; k < CARM_SAMPLE_KINDS && out->n < CARM_KINDS_MAX; k++) {
+    _Static_assert((int)CARM_SAMPLE_KINDS <= (int)CARM_KINDS_MAX, "each kind has a share");
+    for (int k = 0; k < CARM_SAMPLE_KINDS; k++) {
         if (part->on[k]) {
             snprintf(out->word[out->n], sizeof out->word[0], "%s", carm_kind_word(k));
             out->share[out->n++] = (double)part->on[k] / sum;

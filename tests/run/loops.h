@@ -63,7 +63,7 @@ const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels 
  * last instruction jumps back.
  * code   hexadecimal
  * taken  jumps at the end of the first piece, of two */
-static struct carm_flow_code *decode(const char *code, size_t second, double taken)
+static inline struct carm_flow_code *decode(const char *code, size_t second, double taken)
 {
     static struct carm_flow_code of;
     static struct carm_code_piece pieces[2];
@@ -101,7 +101,7 @@ static struct carm_flow_code *decode(const char *code, size_t second, double tak
 }
 
 /* Compares a text with the wanted one. With UPDATE in the environment it is printed instead. */
-static void is_text(const char *name, const char *text, const char *wanted)
+static inline void is_text(const char *name, const char *text, const char *wanted)
 {
     if (getenv("UPDATE")) {
         print_message("%s: %s\n", name, text);

@@ -30,7 +30,7 @@ TEST(memory_is_slower_than_the_model)
         {CARM_LIMIT_UNKNOWN, CARM_LIMIT_DRAM, 0.6, 0.1, 13e9, 210e-9, 0.0}, /* within 1.1 */
         {CARM_LIMIT_UNKNOWN, CARM_LIMIT_DRAM, 0.6, 0.04, 10e9, 150e-9, 0.0},
         {CARM_LIMIT_UNKNOWN, CARM_LIMIT_DRAM, 0.49, 0.1, 10e9, 150e-9, 0.0},
-        {CARM_LIMIT_UNKNOWN, CARM_LIMIT_L2, 0.6, 0.1, 10e9, 150e-9, 0.0},
+        {CARM_LIMIT_UNKNOWN, CARM_LIMIT_L2, 0.6, 0.1, 10e9, 300e-9, 0.0},
         {CARM_LIMIT_DRAM, CARM_LIMIT_DRAM, 0.8, 0.1, 10e9, 150e-9, 0.0},
         {CARM_LIMIT_UNKNOWN, CARM_LIMIT_DRAM, 0.6, 0.1, 0.0, 0.0, 0.0}, /* no memory for it */
     };
@@ -45,6 +45,18 @@ TEST(memory_is_slower_than_the_model)
         run.after = NULL;
         assert_near(carm_run_slower(&run, &in, &v, of[i].share), 0.0, 0.0);
     }
+    /* a model without memory */
+    struct carm_model none = {.nroofs = 0};
+    struct carm_run_after known = {.memory = {true, 10e9, 300e-9}};
+    const struct carm_verdict waits = {
+        .limit = CARM_LIMIT_UNKNOWN, .second = CARM_LIMIT_LATENCY, .explains = 0.6};
+    run.after = &known;
+    in.rates.model = &none;
+    assert_near(carm_run_slower(&run, &in, &waits, 0.1), 0.0, 0.0);
+    in.rates.model = NULL;
+    assert_near(carm_run_slower(&run, &in, &waits, 0.1), 0.0, 0.0);
+    in.rates.model = &model;
+    assert_near(carm_run_slower(&run, &in, &waits, 0.1), 2.0, 1e-9);
     /* the first loop that asks has it measured */
     struct carm_run_after after = {.faulted = false};
     const struct carm_verdict v = {
@@ -69,6 +81,13 @@ TEST(lines_that_others_took)
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 64 * 1000), 0.0, 0.0); /* after 0.9 ms */
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-3 / 16384, 2 << 20), 0.0,
                 0.0); /* within 1 ms */
+    /* more than a twentieth; after less than the shortest wait of the measurement it is not known */
+    after.stay.share[0] = 0.9495;
+    assert_near(carm_run_lost(&run, &in, &about, 2e-3 / 16384, 2 << 20), 0.0505, 1e-9);
+    after.stay.seconds[0] = 0.5e-3;
+    after.stay.share[0] = 0.5;
+    assert_near(carm_run_lost(&run, &in, &about, 0.9e-3 / 16384, 2 << 20), 0.0, 0.0);
+    after.stay.seconds[0] = 2e-3;
     after.stay.share[0] = 0.96;
     assert_near(carm_run_lost(&run, &in, &about, 2e-3 / 16384, 2 << 20), 0.0, 0.0);
     about.config.nlevels = 2; /* no L3 */
@@ -77,6 +96,11 @@ TEST(lines_that_others_took)
     in.rates.model = NULL;
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
     in.rates.model = &model;
+    about.config.levels[0].size_bytes = 32 << 10; /* the first loop that asks has it measured */
+    about.config.levels[1].size_bytes = 256 << 10;
+    after.stay = (struct carm_stay){.looked = false};
+    const double measured = carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20);
+    assert_true(after.stay.looked && measured >= 0.0 && measured <= 1.0);
     run.after = NULL;
     assert_near(carm_run_lost(&run, &in, &about, 0.9e-6, 2 << 20), 0.0, 0.0);
 }

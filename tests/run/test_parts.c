@@ -45,7 +45,7 @@ TEST(missing_parts)
           .neach = 2},
          "shares of time are missing: 2 samples of 61 ms of processor time in 62 threads and processes, and one that runs shorter than 1 ms "
          "has few: --hz 10000 sees more"},
-        /* too short: 10 times 30 samples by 2 are 150 runs, of 0.39 s or 0.41 s in a minute */
+        /* too short: 10 times 30 samples by 2 are 150 runs, of 0.39 s in less than a minute, or of 0.4 s in a minute */
         {{.has_samples = true,
           .samples = {.total = 2, .period = 1e-3},
           .user_seconds = 0.06,
@@ -56,8 +56,25 @@ TEST(missing_parts)
           .samples = {.total = 2, .period = 1e-3},
           .user_seconds = 0.06,
           .hz = 1000,
-          .row.seconds = 0.41},
+          .row.seconds = 0.403},
          "too short to see loops (2 samples of 60 ms of processor time). Take a larger problem"},
+        {{.has_samples = true,
+          .samples = {.total = 2, .period = 1e-3, .begun = 62},
+          .user_seconds = 0.06,
+          .hz = 1000,
+          .row.seconds = 0.4},
+         "too short to see loops (2 samples of 60 ms of processor time). Take a larger problem"},
+        {{.has_samples = true,
+          .samples = {.total = 2, .period = 1e-3, .begun = 62},
+          .user_seconds = 0.05,
+          .hz = 1000,
+          .row.seconds = 0.4},
+         "too short to see loops (2 samples of 50 ms of processor time). Take a larger problem"},
+        {{.has_samples = true,
+          .samples = {.total = 30, .period = 1e-3, .begun = 62},
+          .user_seconds = 0.061,
+          .hz = 1000},
+         ""},
         {{.has_samples = true,
           .samples = {.total = 1, .period = 1e-3},
           .user_seconds = 0.01,
@@ -95,7 +112,7 @@ TEST(rows_of_parts)
                                     .name = "f loop a.c:1",
                                     .source = "a.c:1",
                                     .module = "libx.so",
-                                    .counts = {.instructions = 70, .load_bytes = 80},
+                                    .counts = {.instructions = 70, .load_bytes = 80, .flops[1][2] = 8},
                                     .executions = 100,
                                     .entries_low = 4,
                                     .entries_high = 4,
@@ -110,6 +127,14 @@ TEST(rows_of_parts)
     assert_near(r->counts.q[CARM_Q_INSTRUCTIONS].value, 70.0, 0.0);
     assert_int_equal(r->counts.q[CARM_Q_INSTRUCTIONS].by, CARM_COUNTED_TRANSLATED);
     assert_int_equal(r->counts.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
+    for (int q = 0; q < CARM_Q_COUNT; q++) {
+        const struct carm_count *c = &r->counts.q[q];
+        assert_true(c->by == CARM_COUNTED_NOT ||
+                    (c->by == CARM_COUNTED_TRANSLATED && c->share == 1.0));
+    }
+    assert_true(carm_count_has(&r->counts, CARM_Q_FLOPS));
+    assert_string_equal(r->isa, "avx2");
+    assert_string_equal(r->precision, "sp");
     assert_true(r->calls == 1 && r->share == 1.0 && r->seconds == 1.5 && r->threads == 2);
     assert_string_equal(r->asks_for, "the time");
     assert_string_equal(r->part.kind, "loop");
@@ -129,10 +154,10 @@ TEST(rows_of_parts)
     assert_string_equal(
         r->note,
         "the timed and the counted run differ here; irreducible: entered at several places");
-    part.spread = 0.06;
+    part.spread = 0.6;
     part.irreducible = false;
     r = row_of(&part, true, true);
-    assert_string_equal(r->note, "two counted runs differ by 6% here");
+    assert_string_equal(r->note, "two counted runs differ by 60% here");
     assert_true(r->part.trips == 20.0 && r->part.entries == 0.0);
     part.kind = CARM_PROFILE_KERNEL;
     r = row_of(&part, true, true);
@@ -181,6 +206,9 @@ TEST(cores)
     assert_true(carm_run_has_company(&run, &sum));
     sum.shared = 0.199;
     assert_false(carm_run_has_company(&run, &sum));
+    run.samples.looks.of[2].width = 5.45; /* above nine tenths */
+    assert_true(carm_run_core(&run, &model, &sum) && sum.shared == 0.0);
+    run.samples.looks.of[2].width = 3;
     issue.throughput = 1.0 / 12; /* then each look has company */
     assert_true(carm_run_core(&run, &model, &sum) && sum.shared == 1.0);
     assert_true(carm_run_core(&run, NULL, &sum) && fabs(sum.shared - 1.0 / 3) < 1e-9);

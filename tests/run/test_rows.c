@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run writes and advises, from runs made by hand: rows of each free run with its times, CPU time, the
  * work and time that place a row, and when its parts would say nothing. Nothing is executed. */
+#include <fcntl.h>
 #include <limits.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/csv.h"
@@ -11,10 +13,48 @@
 #include "run/place.h"
 #include "run/regions.h"
 #include "run/rows.h"
-#include "tests/unit.h"
+#include "tests/run/loops.h"
 
 static struct carm_run run;
 static char path[64];
+
+/* In place of the simulated caches, beside those of loops.h: what rows ask of them. */
+static struct {
+    size_t places, folds, nrows;
+    int refuses; /* 1: places, 2: fold */
+} asked;
+
+int carm_run_levels_places(const struct carm_run_levels *l, const struct carm_blocks *blocks,
+                           struct carm_profile_place **places, size_t *n, struct carm_err *e)
+{
+    assert_true(l && blocks == &run.blocks);
+    asked.places++;
+    if (asked.refuses == 1) {
+        return carm_fail(e, CARM_ENOMEM, "no places");
+    }
+    *n = 2;
+    *places = calloc(*n, sizeof **places);
+    assert_non_null(*places);
+    (*places)[0].module = (*places)[1].module = CARM_PROFILE_NOWHERE;
+    (*places)[1].row = 77;
+    return 0;
+}
+
+int carm_run_levels_fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
+                         const struct carm_profile_place *places, size_t nrows, struct carm_err *e)
+{
+    assert_true(l && blocks == &run.blocks && places[1].row != 77);
+    asked.folds++;
+    asked.nrows = nrows;
+    return asked.refuses == 2 ? carm_fail(e, CARM_ENOMEM, "no fold") : 0;
+}
+
+void carm_run_levels_put(const struct carm_run_levels *l, size_t row, struct carm_counts *c)
+{
+    if (l) {
+        carm_count_put(c, CARM_Q_L2_BYTES, 100.0 + (double)row, CARM_COUNTED_SIMULATED);
+    }
+}
 
 static int set_up(void **state)
 {
@@ -59,6 +99,26 @@ static size_t column(const char *name, double *values, size_t room)
     }
     carm_csv_close(csv);
     return rows;
+}
+
+/* The text of a row, from 0, in a column. */
+static const char *cell(const char *name, size_t row)
+{
+    static char text[512];
+    struct carm_csv *csv = NULL;
+    struct carm_csv_field *fields = NULL;
+    size_t n = 0, at = SIZE_MAX;
+    assert_ok(carm_csv_open(path, &csv, &err));
+    assert_true(carm_csv_next(csv, &fields, &n, &err) == 1);
+    for (size_t i = 0; i < n; i++) {
+        at = strcmp(fields[i].text, name) == 0 ? i : at;
+    }
+    for (size_t i = 0; i <= row; i++) {
+        assert_true(carm_csv_next(csv, &fields, &n, &err) == 1 && at < n);
+    }
+    (void)snprintf(text, sizeof text, "%s", fields[at].text);
+    carm_csv_close(csv);
+    return text;
 }
 
 static void append(void)
@@ -209,6 +269,9 @@ TEST_BETWEEN(counted_regions_have_the_times_of_the_timed_run, set_up, tear_down)
     for (int i = 0; i < N + 3; i++) {
         assert_near(values[i], i < N ? 1.0 + i : 0.0, 1e-12);
     }
+    assert_string_equal(cell("name", 0), "region 0");
+    assert_string_equal(cell("name", N), "twice");
+    assert_string_equal(cell("calls", N + 2), "2");
 }
 
 /* Why a time is not known, behind the row's own note; without a timed run a row keeps its own time; files of other tools. */
@@ -265,15 +328,79 @@ TEST_BETWEEN(regions_say_why_their_time_is_unknown, set_up, tear_down)
     assert_ok(carm_regions_take(&regions, path, &err));
     assert_int_equal(column("seconds", values, 2), 1);
     assert_near(values[0], 7.0, 1e-12);
-    assert_true(ftruncate(regions.counts, 0) == 0 &&
-                dprintf(regions.counts, "name,seconds,note\nr,1,\n") > 0);
-    assert_refused(carm_regions_take(&regions, path, &err), -CARM_EFORMAT,
-                   "the rows of the regions have no column 'calls'");
+    assert_string_equal(cell("note", 0), "");
+    static const struct {
+        const char *header, *sentence;
+    } headers[] = {{"name,seconds,note", "the rows of the regions have no column 'calls'"},
+                   {"names,seconds,calls,note", "the rows of the regions have no column 'name'"},
+                   {"name,calls,note", "the rows of the regions have no column 'seconds'"},
+                   {"name,seconds,calls", "the rows of the regions have no column 'note'"}};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        assert_true(ftruncate(regions.counts, 0) == 0 && lseek(regions.counts, 0, SEEK_SET) == 0 &&
+                    dprintf(regions.counts, "%s\nr,1,,\n", headers[i].header) > 0);
+        assert_refused(carm_regions_take(&regions, path, &err), -CARM_EFORMAT, headers[i].sentence);
+    }
     assert_int_equal(ftruncate(regions.counts, 0), 0); /* no rows */
     assert_ok(carm_regions_take(&regions, path, &err));
     assert_int_equal(column("seconds", values, 2), 1);
     carm_regions_close(&regions);
     assert_true(regions.times == -1 && regions.counts == -1);
+}
+
+/* The program of each run is told a file of this process, and the provider. */
+TEST(regions_are_told_their_file)
+{
+    struct carm_regions regions;
+    char wanted[64];
+    assert_ok(carm_regions_open(&regions, &err));
+    assert_true(regions.times >= 0 && regions.counts >= 0 && regions.times != regions.counts);
+    (void)unsetenv("LD_BIND_NOW");
+    assert_ok(carm_regions_first(&regions, &err));
+    (void)snprintf(wanted, sizeof wanted, "/proc/%ld/fd/%d", (long)getpid(), regions.times);
+    assert_string_equal(getenv("CARM_OUT"), wanted);
+    assert_string_equal(getenv("CARM_COUNTERS"), "none");
+    assert_null(getenv("LD_BIND_NOW"));
+    assert_ok(carm_regions_again(&regions, &err));
+    (void)snprintf(wanted, sizeof wanted, "/proc/%ld/fd/%d", (long)getpid(), regions.counts);
+    assert_string_equal(getenv("CARM_OUT"), wanted);
+    assert_string_equal(getenv("CARM_COUNTERS"), "translate");
+    assert_string_equal(getenv("LD_BIND_NOW"), "1");
+    (void)unsetenv("CARM_OUT");
+    (void)unsetenv("CARM_COUNTERS");
+    (void)unsetenv("LD_BIND_NOW");
+    carm_regions_close(&regions);
+}
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Descriptor 0 is one like others; where there is room for one file alone, neither stays open. */
+TEST(regions_close_their_files)
+{
+    struct carm_regions regions;
+    struct rlimit before, few;
+    const int input = dup(0);
+    assert_int_equal(close(0), 0);
+    assert_ok(carm_regions_open(&regions, &err));
+    const int counts = regions.counts;
+    assert_true(regions.times == 0 && is_open(0) && is_open(counts));
+    carm_regions_close(&regions);
+    const bool closed = !is_open(0) && !is_open(counts);
+    assert_true(input < 0 || dup2(input, 0) == 0);
+    assert_true(closed && regions.times == -1 && regions.counts == -1);
+    const int next = dup(0);
+    assert_true(next > 0 && close(next) == 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+    few = before;
+    few.rlim_cur = (rlim_t)next + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    const int rc = carm_regions_open(&regions, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(rc, -CARM_EIO);
+    assert_non_null(strstr(err.text, "cannot make a file in memory"));
+    assert_true(regions.times == -1 && regions.counts == -1 && !is_open(next));
+    (void)close(input);
 }
 
 static void sample(struct carm_samples *s, const char *file, uint64_t n)
@@ -319,20 +446,128 @@ TEST_BETWEEN(parts_have_the_times_of_each_run, set_up, tear_down)
     for (size_t i = 0; i < 4; i++) {
         assert_near(values[i], want[i], 1e-9);
     }
-    /* a run without samples, or with too few of them: the parts of all runs together */
-    for (int few = 0; few < 2; few++) {
-        const uint64_t all = each[1].samples.total;
+    /* a run without samples, or with too few of them: the parts of all runs together, or one part */
+    static const struct {
+        size_t run, parts, rows;
+        bool sampled;
+        uint64_t total;
+    } kinds[] = {{1, 3, 3, false, 100},
+                 {0, 3, 3, false, 100},
+                 {1, 3, 3, true, CARM_PROFILE_FEW - 1},
+                 {1, 3, 4, true, CARM_PROFILE_FEW},
+                 {1, 1, 1, false, 100}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         assert_int_equal(unlink(path), 0);
-        each[1].has_samples = few;
-        each[1].samples.total = few ? CARM_PROFILE_FEW - 1 : all;
+        each[kinds[i].run].has_samples = kinds[i].sampled;
+        each[kinds[i].run].samples.total = kinds[i].total;
+        profile.nrows = kinds[i].parts;
         assert_ok(
             carm_run_rows_append(path, &run, CARM_PROFILE_FUNCTIONS, &profile, NULL, NULL, &err));
-        assert_int_equal(column("seconds", values, 8), 3);
-        each[1].samples.total = all;
+        assert_int_equal(column("seconds", values, 8), kinds[i].rows);
+        each[kinds[i].run].has_samples = true;
+        each[kinds[i].run].samples.total = 100;
+        profile.nrows = 3;
+    }
+    /* parts of a run without a row are among the others, wherever these are; without these they have none. A part without
+     * samples is in the first run. */
+    static const struct {
+        size_t others, never, n;
+        double seconds[5];
+    } orders[] = {{2, 1, 5, {0.06, 0.0, 0.04, 0.08, 0.02}},
+                  {1, 2, 5, {0.06, 0.04, 0.0, 0.08, 0.02}},
+                  {9, 1, 3, {0.06, 0.0, 0.08, 0, 0}}};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct carm_profile_row own[3];
+        struct carm_profile parts = profile;
+        memcpy(own, profile.rows, sizeof own);
+        parts.rows = own;
+        parts.nrows = orders[i].others < 3 ? 3 : 2;
+        (void)snprintf(own[orders[i].never].name, sizeof own->name, "never");
+        own[orders[i].never].seconds = 0.0;
+        if (orders[i].others < 3) {
+            (void)snprintf(own[orders[i].others].name, sizeof own->name, "others");
+            own[orders[i].others].kind = CARM_PROFILE_OTHERS;
+        }
+        assert_int_equal(unlink(path), 0);
+        assert_ok(
+            carm_run_rows_append(path, &run, CARM_PROFILE_FUNCTIONS, &parts, NULL, NULL, &err));
+        assert_int_equal(column("seconds", values, 8), orders[i].n);
+        for (size_t k = 0; k < orders[i].n; k++) {
+            assert_near(values[k], orders[i].seconds[k], 1e-9);
+        }
+    }
+    /* the others come first */
+    struct carm_profile_row first[2] = {
+        {.kind = CARM_PROFILE_OTHERS, .name = "others", .seconds = 1}, profile.rows[0]};
+    const struct carm_profile parts = {.rows = first, .nrows = 2, .has_time = true};
+    static const double is[] = {0.04, 0.06, 0.02, 0.08};
+    assert_int_equal(unlink(path), 0);
+    assert_ok(carm_run_rows_append(path, &run, CARM_PROFILE_FUNCTIONS, &parts, NULL, NULL, &err));
+    assert_int_equal(column("seconds", values, 8), 4);
+    for (size_t k = 0; k < 4; k++) {
+        assert_near(values[k], is[k], 1e-9);
     }
     carm_profile_close(&profile);
     for (size_t r = 0; r < 3; r++) {
         carm_samples_close(of[r]);
+    }
+}
+
+/* A row has its name, bytes of the levels and verdict. */
+TEST_BETWEEN(rows_are_filled_in, set_up, tear_down)
+{
+    struct carm_profile_row rows[] = {
+        {.kind = CARM_PROFILE_FUNCTION, .name = "f", .share = 0.75, .seconds = 3.0},
+        {.kind = CARM_PROFILE_LOOP, .name = "g loop", .share = 0.25, .seconds = 1.0}};
+    const struct carm_profile parts = {
+        .rows = rows, .nrows = 2, .has_counts = true, .has_time = true};
+    const struct carm_run_verdict verdicts[] = {
+        {.has = true, .verdict = {.limit = CARM_LIMIT_L2, .explains = 0.8}},
+        {.has = true, .verdict = {.limit = CARM_LIMIT_DRAM, .explains = 0.9}}};
+    struct carm_run_levels of = {.at = NULL};
+    double values[4];
+    assert_ok(carm_run_rows_append(path, &run, CARM_PROFILE_LOOPS, &parts, &of, verdicts, &err));
+    assert_int_equal(column("l2_bytes", values, 4), 2);
+    assert_true(values[0] == 100.0 && values[1] == 101.0);
+    assert_string_equal(cell("name", 0), "made: f");
+    assert_string_equal(cell("name", 1), "made: g loop");
+    assert_string_equal(cell("limit", 0), "l2");
+    assert_string_equal(cell("limit", 1), "dram");
+    assert_string_equal(cell("seconds", 0), "3");
+}
+
+/* The instructions of simulated caches go to the rows of the blocks, where there are both. */
+TEST_BETWEEN(rows_have_places_of_the_caches, set_up, tear_down)
+{
+    static const struct {
+        bool levels, blocks;
+        int refuses, rc;
+        size_t places, folds;
+    } of[] = {{false, false, 0, 0, 0, 0},          {true, false, 0, 0, 0, 0},
+              {false, true, 0, 0, 0, 0},           {true, true, 0, 0, 1, 1},
+              {true, true, 1, -CARM_ENOMEM, 1, 0}, {true, true, 2, -CARM_ENOMEM, 1, 1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct carm_run_levels caches = {.at = NULL};
+        struct carm_profile profile = {.nrows = 7};
+        memset(&asked, 0, sizeof asked);
+        asked.refuses = of[i].refuses;
+        asked.nrows = SIZE_MAX;
+        run.has_blocks = of[i].blocks;
+        carm_blocks_open(&run.blocks);
+        run.blocks.rest.instructions = 5;
+        assert_int_equal(carm_run_rows_open(&profile, &run, CARM_PROFILE_LOOPS, 0.0,
+                                            of[i].levels ? &caches : NULL, &err),
+                         of[i].rc);
+        assert_int_equal(asked.places, of[i].places);
+        assert_int_equal(asked.folds, of[i].folds);
+        assert_true(!asked.folds || asked.nrows == profile.nrows);
+        if (!of[i].refuses) {
+            assert_int_equal(profile.has_counts, of[i].blocks);
+        }
+        if (of[i].refuses != 1) {
+            carm_profile_close(&profile);
+        }
+        carm_blocks_close(&run.blocks);
     }
 }
 

@@ -125,3 +125,27 @@ TEST_BETWEEN(nothing_and_little, reset, NULL)
     counters.q[CARM_Q_FLOPS] = (struct carm_count){.by = CARM_COUNTED_NOT};
     assert_int_equal(compare().n, 1);
 }
+
+/* Farther than 5% beyond the bounds, not as far; with no instructions counted, one flop is compared, and none is not. */
+TEST_BETWEEN(borders, reset, NULL)
+{
+    counters.q[CARM_Q_FLOPS] = (struct carm_count){1e5, 1e5, 1e5, CARM_COUNTED_PMU, 1.0};
+    carm_count_put(&counted, CARM_Q_FLOPS, 105000.0, CARM_COUNTED_TRANSLATED);
+    assert_false(compare().of[0].beyond);
+    carm_count_put(&counted, CARM_Q_FLOPS, 105001.0, CARM_COUNTED_TRANSLATED);
+    assert_true(compare().of[0].beyond);
+    carm_count_put(&counted, CARM_Q_FLOPS, 95000.0, CARM_COUNTED_TRANSLATED);
+    assert_false(compare().of[0].beyond);
+    carm_count_put(&counted, CARM_Q_FLOPS, 94999.0, CARM_COUNTED_TRANSLATED);
+    assert_true(compare().of[0].beyond);
+    counters.q[CARM_Q_FLOPS].share = 0.5; /* the first of the totals */
+    says("each counted 50% of the time or more");
+    counted.q[CARM_Q_INSTRUCTIONS].by = CARM_COUNTED_NOT;
+    counted.q[CARM_Q_INSTRUCTIONS].value = 0.0;
+    carm_count_put(&counters, CARM_Q_FLOPS, 1.0, CARM_COUNTED_PMU);
+    carm_count_put(&counted, CARM_Q_FLOPS, 1.0, CARM_COUNTED_TRANSLATED);
+    assert_true(compare().n == 1 && compare().of[0].deviation == 0.0);
+    carm_count_put(&counters, CARM_Q_FLOPS, 0.0, CARM_COUNTED_PMU);
+    carm_count_put(&counted, CARM_Q_FLOPS, 0.0, CARM_COUNTED_TRANSLATED);
+    assert_int_equal(compare().n, 0);
+}

@@ -720,13 +720,17 @@ TEST(splits)
 /* Two threads with 0.5 and 0.16 s: the limit is judged by 0.66 s, and sharing the work out gains up to 1.5. */
 TEST(unequal_threads)
 {
-    const struct carm_run run = {.cpu_seconds = 0.66};
+    struct carm_run run = {.cpu_seconds = 0.66};
     struct carm_profile_row row = {.seconds = 0.5, .threads = 2, .share = 1.0};
     assert_near(carm_parts_seconds(&run, &row), 0.66, 1e-12);
     row.share = 0.5; /* never less than the longest alone */
     assert_near(carm_parts_seconds(&run, &row), 0.5, 1e-12);
     row.share = 2.0;
     assert_near(carm_parts_seconds(&run, &row), 1.0, 1e-12);
+    run.cpu_seconds = 0.0; /* not known */
+    assert_near(carm_parts_seconds(&run, &row), 1.0, 1e-12);
+    row.threads = 0; /* no samples */
+    assert_near(carm_parts_seconds(&run, &row), 0.5, 1e-12);
     struct carm_verdict v = {.limit = CARM_LIMIT_DIVIDER, .second = CARM_LIMIT_UNKNOWN};
     carm_verdict_unequal(&v, 0.5, 0.41);
     assert_int_equal(v.nadvice, 0);
