@@ -41,9 +41,9 @@ int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
     return rc;
 }
 
-/* The times of the parts in one of the runs. Parts of this run without a row in `all` add to the
+/* The times of the parts in one of the runs, whose rows are not folded. Parts of this run without a row in `all` add to the
  * row of others.
- * seconds  [all->nrows] 0 on entry */
+ * seconds  [all->nrows + 1] 0 on entry; the last: of such parts where there is no row of others */
 static void times_of(const struct carm_profile *once, const struct carm_profile *all,
                      double *seconds)
 {
@@ -54,14 +54,11 @@ static void times_of(const struct carm_profile *once, const struct carm_profile 
     for (size_t i = 0; i < once->nrows; i++) {
         const struct carm_profile_row *row = &once->rows[i];
         size_t k = 0;
-        while (k < all->nrows && (k == others || all->rows[k].kind != row->kind ||
-                                  strcmp(all->rows[k].name, row->name) != 0)) {
+        while (k < all->nrows &&
+               (all->rows[k].kind != row->kind || strcmp(all->rows[k].name, row->name) != 0)) {
             k++;
         }
-        k = k < all->nrows ? k : others;
-        if (k < all->nrows) {
-            seconds[k] += row->seconds;
-        }
+        seconds[k < all->nrows ? k : others] += row->seconds;
     }
 }
 
@@ -147,8 +144,7 @@ int carm_run_rows_by_regions(struct carm_run *run, const char *path, const char 
     if (*path != '/' && !getcwd(cwd, sizeof cwd)) {
         return carm_fail(err, CARM_EIO, "cannot find the current folder: %s", strerror(errno));
     }
-    const int n = snprintf(full, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path);
-    if (n < 0 || n >= PATH_MAX) {
+    if (snprintf(full, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path) >= PATH_MAX) {
         return carm_fail(err, CARM_EINVAL, "the path of --output is too long");
     }
     if (run->provider == CARM_PROVIDER_TRANSLATE) {

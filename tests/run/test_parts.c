@@ -108,20 +108,21 @@ static const struct carm_row *row_of(const struct carm_profile_row *part, bool c
 
 TEST(rows_of_parts)
 {
-    struct carm_profile_row part = {.kind = CARM_PROFILE_LOOP,
-                                    .name = "f loop a.c:1",
-                                    .source = "a.c:1",
-                                    .module = "libx.so",
-                                    .counts = {.instructions = 70, .load_bytes = 80, .flops[1][2] = 8},
-                                    .executions = 100,
-                                    .entries_low = 4,
-                                    .entries_high = 4,
-                                    .samples = 40,
-                                    .on = {10, 30, 0},
-                                    .share = 0.25,
-                                    .seconds = 1.5,
-                                    .threads = 2,
-                                    .spread = 0.05};
+    struct carm_profile_row part = {
+        .kind = CARM_PROFILE_LOOP,
+        .name = "f loop a.c:1",
+        .source = "a.c:1",
+        .module = "libx.so",
+        .counts = {.instructions = 70, .load_bytes = 80, .flops[1][2] = 8},
+        .executions = 100,
+        .entries_low = 4,
+        .entries_high = 4,
+        .samples = 40,
+        .on = {10, 30, 0},
+        .share = 0.25,
+        .seconds = 1.5,
+        .threads = 2,
+        .spread = 0.05};
     const struct carm_row *r = row_of(&part, true, true);
     assert_string_equal(r->name, "p: f loop a.c:1");
     assert_near(r->counts.q[CARM_Q_INSTRUCTIONS].value, 70.0, 0.0);

@@ -340,9 +340,25 @@ TEST_BETWEEN(regions_say_why_their_time_is_unknown, set_up, tear_down)
                     dprintf(regions.counts, "%s\nr,1,,\n", headers[i].header) > 0);
         assert_refused(carm_regions_take(&regions, path, &err), -CARM_EFORMAT, headers[i].sentence);
     }
+    /* a note as long as a field may be */
+    enum { LONG = CARM_CSV_FIELD_MAX - 32 };
+    char longest[LONG + 1];
+    memset(longest, 'x', LONG);
+    longest[LONG] = '\0';
+    add_row(regions.times, "another", 1.0, 1);
+    assert_true(ftruncate(regions.counts, 0) == 0 && lseek(regions.counts, 0, SEEK_SET) == 0 &&
+                dprintf(regions.counts, "name,seconds,calls,note\nr,1,1,%s\n", longest) > 0 &&
+                truncate(path, 0) == 0);
+    assert_ok(carm_regions_take(&regions, path, &err));
+    FILE *in = fopen(path, "r");
+    char text[2 * CARM_CSV_FIELD_MAX] = "";
+    assert_true(in && fread(text, 1, sizeof text - 1, in) > LONG && fclose(in) == 0);
+    assert_non_null(strstr(text, longest));
+    assert_non_null(strstr(text, "x; its time is unknown: it is not in the timed run"));
+    assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(ftruncate(regions.counts, 0), 0); /* no rows */
     assert_ok(carm_regions_take(&regions, path, &err));
-    assert_int_equal(column("seconds", values, 2), 1);
+    assert_int_equal(carm_run_rows_count(path), 0);
     carm_regions_close(&regions);
     assert_true(regions.times == -1 && regions.counts == -1);
 }
