@@ -31,7 +31,7 @@ static void compare(struct carm_totals *totals, enum carm_quantity q,
         .quantity = q,
         .counter = c->value,
         .counted = by_translation,
-        .deviation = c->value > 0.0 ? by_translation / c->value - 1.0 : INFINITY,
+        .deviation = by_translation / c->value - 1.0,
         .beyond = by_translation > c->high * (1.0 + CARM_TOTALS_DEVIATION_MAX) ||
                   by_translation < c->low * (1.0 - CARM_TOTALS_DEVIATION_MAX)};
 }

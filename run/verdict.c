@@ -12,7 +12,7 @@
 #include "models/place/place.h"
 #include "run/parts.h"
 
-enum { LINE = 64, PAGE = 4096, HUGE_PAGE = 2 << 20 };
+enum { LINE = 64 };
 
 /* Adds a row's share of the mispredictions of indirect calls, by its share of the time of all code that takes part. */
 static void add_calls(const struct carm_flow_code *of, const struct carm_profile *profile,
@@ -159,19 +159,6 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
                      : "page faults take %.0f%% of the kernel's time: %.0f of %.3g us%s",
                  100.0 * share, faults - of_huge, 1e6 * each, huge);
     }
-}
-
-static const struct carm_roofs *roofs_of(const struct carm_model *model, const struct carm_row *row)
-{
-    char note[CARM_TEXT_MAX];
-    return model ? carm_place_roofs(model, row->precision ? row->precision : "",
-                                    row->threads > 0 ? row->threads : 1, note)
-                 : NULL;
-}
-
-static double clock_of(const struct carm_rates *rates, const struct carm_roofs *roofs)
-{
-    return rates->clock_hz > 0.0 ? rates->clock_hz : roofs ? roofs->clock_hz : 0.0;
 }
 
 /* The share of the lines' bytes that is used, and the time that independent misses would take. */
@@ -334,7 +321,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     static struct carm_bounds bounds; /* 6 KiB */
     static struct carm_row as;        /* 4 KiB */
     struct carm_graph graph;
-    char chain[CARM_RUN_CHAIN_MAX];
+    char chain[CARM_RUN_CHAIN_MAX], note[CARM_TEXT_MAX];
     if (row->kind == CARM_PROFILE_KERNEL) {
         kernel_time(run, rates, row, v);
         return 0;
@@ -348,8 +335,10 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         return 0;
     }
     carm_parts_row(run, profile, row, &as);
-    in.roofs = roofs_of(rates->model, &as);
-    in.clock_hz = clock_of(rates, in.roofs);
+    in.roofs = rates->model
+                   ? carm_place_roofs(rates->model, as.precision, carm_parts_threads(row), note)
+                   : NULL;
+    in.clock_hz = rates->clock_hz > 0.0 ? rates->clock_hz : in.roofs ? in.roofs->clock_hz : 0.0;
     in.threads = row->threads;
     in.huge = run->samples.huge > whole;
     /* a body that was entered by no branch at its begin has no count of calls: all of it is one iteration */
