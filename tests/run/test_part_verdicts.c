@@ -28,6 +28,7 @@ static struct carm_in_flight flights[] = {
     {.level = "DRAM", .code = "scalar", .rate = 1e9 / 10},
     {.level = "DRAM", .code = "scalar", .page_bytes = PAGE, .rate = 1e9 / 20}};
 static struct carm_core_figure figures[] = {
+    {.kind = CARM_CORE_LINE_SPLIT, .precision = "dp", .isa = "scalar", .throughput = 8.0},
     {.kind = CARM_CORE_LINE_SPLIT_STORE, .precision = "dp", .isa = "sse", .throughput = 4.0}};
 static struct carm_memory_roof memory[] = {{.level = "L3", .ldst = "1:0", .bandwidth = 16e9},
                                            {.level = "DRAM", .ldst = "1:0", .bandwidth = 8e9}};
@@ -60,7 +61,7 @@ static const struct carm_model model = {.latency = latency,
                                         .in_flight = flights,
                                         .nin_flight = 4,
                                         .core = figures,
-                                        .ncore = 1,
+                                        .ncore = 2,
                                         .roofs = roofs,
                                         .nroofs = 3,
                                         .scaling = curves,
@@ -170,8 +171,11 @@ static void say_verdict(const struct carm_run_verdict *of)
 #define MOVED "48 8b 5c 24 f8 48 89 5c 24 f8 48 83 e8 01 75 f0"
 /* mov eax, [rdi]; mov ebx, [rdi + 4]; mov ecx, [rdi + 8]; mov edx, [rdi + 12]; mov [rdi - 16], eax; add rdi, 16; cmp; jne */
 #define GENERAL "8b 07 8b 5f 04 8b 4f 08 8b 57 0c 89 47 f0 48 83 c7 10 48 39 f7 75 e9"
-#define PAUSE   "f3 90 83 e9 01 75 f9"
-#define STOS    "f3 aa 48 83 ea 01 75 f8"
+/* movsd xmm0, [rdi]; add rdi, 8; cmp rdi, rsi; jne, and movups [rdi], xmm0 likewise */
+#define ONE_LOAD  "f2 0f 10 07 48 83 c7 08 48 39 f7 75 f3"
+#define ONE_STORE "0f 11 07 48 83 c7 10 48 39 f7 75 f4"
+#define PAUSE     "f3 90 83 e9 01 75 f9"
+#define STOS      "f3 aa 48 83 ea 01 75 f8"
 /* mov eax, [rdi]; add rdi, 4; cmp qword [rsi + rax * 8], 0; jl; nop; cmp rdi, rcx; jne */
 #define BRANCH "8b 07 48 83 c7 04 48 83 3c c6 00 7c f3 90 48 39 cf 75 ed"
 
@@ -531,6 +535,14 @@ static const struct part {
            "of 3: loads 2.5 issue 1.75 stores 1 chain 1 integer 0.5",
            OPTIONS(.taken = 0), NO_BYTES, A(1, 0, 0, .split = 0.5), A(1, 0, 0, .split = 0.5),
            A(1, 0, 0), A(1, 0, 0), A(0, 0, 0)),
+    CACHED("one split load", ONE_LOAD, 8.5,
+           "loads 0.9412, unknown; 2.125..2.125 1.36..1.36; align; "
+           "of 8.5: loads 8 chain 1 issue 0.75 integer 0.5",
+           OPTIONS(.taken = 0), NO_BYTES, A(1, 0, 0, .split = 1.0)),
+    CACHED("one split store", ONE_STORE, 4.2,
+           "stores 0.9524, unknown; 1.909..2.1 1.312..1.355; align; "
+           "of 4.2: stores 4 chain 1 issue 0.75 integer 0.5",
+           OPTIONS(.taken = 0), NO_BYTES, A(1, 0, 0, .split = 1.0)),
     CACHED("contended", COPY, 13,
            "maybe unknown 0.3846, latency; 1..1 1..1; "
            "of 26: latency 10? issue 1.25 stores 1 chain 1 integer 0.75 loads 0.5",
@@ -675,6 +687,8 @@ TEST(time_in_the_kernel)
         {1000, 1, 1, 1e9, 30,
          "less-kernel; page faults may take 20% of the kernel's time or more: 999 of 2 us and 1 of huge pages, 30 us",
          "time in the kernel, 20% of it by 999 page faults of 2 us and 1 of huge pages, 30 us: measured"},
+        {100, 1, 1, 1e9, 30, "less-kernel",
+         "time in the kernel, 2% of it by 99 page faults of 2 us and 1 of huge pages, 30 us: measured"},
         {1000, -200, 1, 1e9, 30,
          "less-kernel; page faults take 20% of the kernel's time: 1000 of 2 us",
          "time in the kernel, 20% of it by 1000 page faults of 2 us: measured"},
@@ -955,38 +969,4 @@ TEST(causes)
         say("%s", c[i].estimate ? " maybe" : "");
     }
     is_text("causes", said, "dram 0.4 maybe; issue 0.1; latency 0.0625; chain 0.05");
-}
-
-/* The columns of points.csv. */
-TEST(columns)
-{
-    struct carm_run_verdict v = {
-        .has = true,
-        .verdict = {.limit = CARM_LIMIT_L2,
-                    .estimate = true,
-                    .explains = 0.8,
-                    .second = CARM_LIMIT_UNKNOWN,
-                    .loop = {1.25, 2.0},
-                    .advice = {{.code = CARM_ADVICE_BLOCK, .removes = CARM_LIMIT_L2}},
-                    .nadvice = 1}};
-    struct carm_row row = {.seconds = 1.0};
-    carm_run_verdict_row(&v, &row);
-    assert_string_equal(row.part.limit, "l2");
-    assert_string_equal(row.part.limit_by, "estimate");
-    assert_string_equal(row.part.second, "");
-    assert_string_equal(row.part.advice, "block");
-    assert_true(row.part.explains == 0.8 && row.part.gain_low == 1.25 && row.part.gain_high == 2.0);
-    v.verdict.estimate = false;
-    v.verdict.second = CARM_LIMIT_L3;
-    v.verdict.nadvice = 0;
-    v.verdict.loop.high = INFINITY; /* no bound is left: an empty column */
-    carm_run_verdict_row(&v, &row);
-    assert_string_equal(row.part.limit_by, "bound");
-    assert_string_equal(row.part.second, "l3");
-    assert_string_equal(row.part.advice, "");
-    assert_true(row.part.gain_low == 1.25 && row.part.gain_high == 0.0);
-    row = (struct carm_row){.seconds = 1.0};
-    v.has = false;
-    carm_run_verdict_row(&v, &row);
-    assert_null(row.part.limit);
 }

@@ -2,6 +2,7 @@
 /* Parts of a program: why there are none, their rows, the core that the program ran on. */
 #include "models/core.h"
 #include "run/parts.h"
+#include "run/verdict.h"
 #include "tests/unit.h"
 
 TEST(missing_parts)
@@ -164,6 +165,40 @@ TEST(rows_of_parts)
     r = row_of(&part, true, true);
     assert_int_equal(r->counts.q[CARM_Q_INSTRUCTIONS].by, CARM_COUNTED_NOT);
     assert_true(r->part.time_share == 0.25 && r->part.samples == -1.0);
+}
+
+/* A verdict is in columns of points.csv. */
+TEST(columns_of_verdicts)
+{
+    struct carm_run_verdict v = {
+        .has = true,
+        .verdict = {.limit = CARM_LIMIT_L2,
+                    .estimate = true,
+                    .explains = 0.8,
+                    .second = CARM_LIMIT_UNKNOWN,
+                    .loop = {1.25, 2.0},
+                    .advice = {{.code = CARM_ADVICE_BLOCK, .removes = CARM_LIMIT_L2}},
+                    .nadvice = 1}};
+    struct carm_row row = {.seconds = 1.0};
+    carm_run_verdict_row(&v, &row);
+    assert_string_equal(row.part.limit, "l2");
+    assert_string_equal(row.part.limit_by, "estimate");
+    assert_string_equal(row.part.second, "");
+    assert_string_equal(row.part.advice, "block");
+    assert_true(row.part.explains == 0.8 && row.part.gain_low == 1.25 && row.part.gain_high == 2.0);
+    v.verdict.estimate = false;
+    v.verdict.second = CARM_LIMIT_L3;
+    v.verdict.nadvice = 0;
+    v.verdict.loop.high = INFINITY; /* no bound is left: an empty column */
+    carm_run_verdict_row(&v, &row);
+    assert_string_equal(row.part.limit_by, "bound");
+    assert_string_equal(row.part.second, "l3");
+    assert_string_equal(row.part.advice, "");
+    assert_true(row.part.gain_low == 1.25 && row.part.gain_high == 0.0);
+    row = (struct carm_row){.seconds = 1.0};
+    v.has = false;
+    carm_run_verdict_row(&v, &row);
+    assert_null(row.part.limit);
 }
 
 TEST(kinds_of_cores)

@@ -1142,28 +1142,3 @@ TEST(kept)
                         "limited by dependent operations for 90% of its time: several "
                         "accumulators, or -ffast-math, shorten the chain, 1.4..27x");
 }
-
-/* Three parts of 40%, 30% and 20% of the time; a fourth has no verdict. */
-TEST(causes)
-{
-    static struct carm_profile_row rows[] = {
-        {.share = 0.4}, {.share = 0.3}, {.share = 0.2}, {.share = 0.1}};
-    static const struct carm_profile profile = {.rows = rows, .nrows = 4};
-    static struct carm_run_verdict verdicts[4];
-    struct carm_run_cause causes[CARM_LIMITS];
-    verdicts[0] = (struct carm_run_verdict){
-        .has = true, .verdict = {.limit = CARM_LIMIT_LATENCY, .explains = 0.9}};
-    verdicts[1] = (struct carm_run_verdict){
-        .has = true,
-        .verdict = {.limit = CARM_LIMIT_UNKNOWN, .second = CARM_LIMIT_L1, .explains = 0.5}};
-    verdicts[2] = (struct carm_run_verdict){
-        .has = true, .verdict = {.limit = CARM_LIMIT_BRANCHES, .explains = 1.0, .estimate = true}};
-    assert_int_equal(carm_run_causes(&profile, verdicts, causes), 3);
-    assert_int_equal(causes[0].limit, CARM_LIMIT_LATENCY);
-    assert_near(causes[0].share, 0.36, 1e-9);
-    assert_int_equal(causes[1].limit, CARM_LIMIT_BRANCHES);
-    assert_near(causes[1].share, 0.2, 1e-9);
-    assert_true(causes[1].estimate && !causes[0].estimate);
-    assert_int_equal(causes[2].limit, CARM_LIMIT_L1);
-    assert_near(causes[2].share, 0.15, 1e-9);
-}
