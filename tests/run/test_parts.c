@@ -179,7 +179,7 @@ TEST(columns_of_verdicts)
                     .loop = {1.25, 2.0},
                     .advice = {{.code = CARM_ADVICE_BLOCK, .removes = CARM_LIMIT_L2}},
                     .nadvice = 1}};
-    struct carm_row row = {.seconds = 1.0};
+    row = (struct carm_row){.seconds = 1.0};
     carm_run_verdict_row(&v, &row);
     assert_string_equal(row.part.limit, "l2");
     assert_string_equal(row.part.limit_by, "estimate");
