@@ -3,6 +3,7 @@
 
 #include <cpuid.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdbool.h>
@@ -26,7 +27,6 @@
 #include "harness/translate/memory_file.h"
 #include "harness/translate/image.h"
 #include "harness/translate/inject.h"
-#include "harness/translate/maps.h"
 #include "harness/translate/stock.h"
 #include "harness/translate/sum.h"
 #include "harness/translate/tally.h"
@@ -253,25 +253,22 @@ static void let_go(struct carm_translator *tr, int request)
     }
 }
 
-/* Whether tid is a thread of a counted program, which has the control mapped. A request may name
- * any number, since the program can write to the control. */
+/* Whether tid is a thread of a program of this run, which has the control mapped: what carm writes there is in the
+ * program's memory, too. A request may name any number, since the program can write to the control. Looking for the control
+ * in /proc/PID/maps took 5% of the time of a counted script that starts programs. */
 static bool is_counted(const struct carm_translator *tr, pid_t tid)
 {
     char path[64];
-    struct stat s;
-    char *text = NULL;
-    size_t room = 0;
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)tid);
-    FILE *f = tid > 0 && fstat(tr->control_fd, &s) == 0 ? fopen(path, "re") : NULL;
-    while (f && !found && getline(&text, &room, f) > 0) {
-        struct carm_maps_line line;
-        found = carm_maps_read(text, &line) && line.begin == CARM_CONTROL_AT &&
-                line.inode == s.st_ino && strncmp(line.path, "/memfd:carm-control", 19) == 0;
-    }
-    free(text);
-    if (f) {
-        (void)fclose(f);
+    uint64_t seen = 0;
+    const uint64_t written = (uint64_t)getpid() << 32 | (uint32_t)(tr->control->asked + 1);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)tid);
+    const int mem = tid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    tr->control->asked = written;
+    const off_t at = (off_t)(CARM_CONTROL_AT + offsetof(struct carm_control, asked));
+    const bool found =
+        mem >= 0 && pread(mem, &seen, sizeof seen, at) == sizeof seen && seen == written;
+    if (mem >= 0) {
+        close(mem);
     }
     return found;
 }

@@ -218,6 +218,7 @@ struct carm_control {
         int32_t tid;
     } requests[CARM_CONTROL_REQUESTS];
     uint32_t varies; /* of enum carm_varies: seen in any program of the run */
+    uint64_t asked;  /* by carm, before it looks whether a process has this memory */
 };
 
 /* carm adds which instruction it is (unknown_code). */
