@@ -239,6 +239,27 @@ static void read_frames(struct carm_symbols_module *m, Elf *elf, const GElf_Phdr
     }
 }
 
+/* Stubs of calls into other files: a row of each section, whatever is called. Without a name, the row would have an offset
+ * that any new import changes. */
+static void read_stubs(struct carm_symbols_module *m, Elf *elf)
+{
+    size_t names = 0;
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, &names) != 0) {
+        return;
+    }
+    while ((section = elf_nextscn(elf, section))) {
+        const char *name = gelf_getshdr(section, &header) == &header
+                               ? elf_strptr(elf, names, header.sh_name)
+                               : NULL;
+        if (name && strncmp(name, ".plt", 4) == 0 && (header.sh_flags & SHF_EXECINSTR) &&
+            header.sh_size) {
+            add_function(m, header.sh_addr, header.sh_size, strdup(name));
+        }
+    }
+}
+
 static size_t underscores(const char *name)
 {
     return strspn(name, "_");
@@ -320,6 +341,7 @@ static void read_module(struct carm_symbols *s, struct carm_symbols_module *m)
     if (frames.p_type == PT_GNU_EH_FRAME) {
         read_frames(m, elf, &frames);
     }
+    read_stubs(m, elf);
     settle(m);
 }
 

@@ -74,6 +74,68 @@ TEST(a_table_outside_the_file_is_none)
     assert_int_equal(functions_of(CODE), 0);
 }
 
+/* A row of stubs keeps its name when the program calls one more function of a library. */
+TEST(stubs_of_calls_are_named_by_their_section)
+{
+    static const char names[] = "\0.plt\0.plt.sec\0.plt.data";
+    const struct {
+        Elf64_Ehdr head;
+        Elf64_Phdr segment;
+        Elf64_Shdr sections[5];
+    } file = {
+        .head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+                             EV_CURRENT},
+                 .e_type = ET_DYN,
+                 .e_machine = EM_X86_64,
+                 .e_version = EV_CURRENT,
+                 .e_phoff = sizeof file.head,
+                 .e_shoff = sizeof file.head + sizeof file.segment,
+                 .e_ehsize = sizeof file.head,
+                 .e_phentsize = sizeof file.segment,
+                 .e_phnum = 1,
+                 .e_shentsize = sizeof *file.sections,
+                 .e_shnum = 5,
+                 .e_shstrndx = 4},
+        .segment = {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = CODE, .p_memsz = CODE},
+        .sections = {
+            {.sh_name = 0},
+            {.sh_name = 1,
+             .sh_type = SHT_PROGBITS,
+             .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+             .sh_addr = 4096,
+             .sh_offset = 4096,
+             .sh_size = 64},
+            {.sh_name = 6,
+             .sh_type = SHT_PROGBITS,
+             .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+             .sh_addr = 4096 + 128,
+             .sh_offset = 4096 + 128,
+             .sh_size = 32},
+            {.sh_name = 15,
+             .sh_type = SHT_PROGBITS,
+             .sh_flags = SHF_ALLOC,
+             .sh_addr = 8192,
+             .sh_offset = 8192,
+             .sh_size = 32},
+            {.sh_name = 0, .sh_type = SHT_STRTAB, .sh_offset = 2048, .sh_size = sizeof names}}};
+    struct carm_symbols *symbols = NULL;
+    const struct carm_symbols_function *of = NULL;
+    char path[64];
+    const int fd = memfd_create("program", MFD_CLOEXEC);
+    assert_true(fd >= 0 && ftruncate(fd, CODE) == 0);
+    assert_int_equal(pwrite(fd, &file, sizeof file, 0), sizeof file);
+    assert_int_equal(pwrite(fd, names, sizeof names, 2048), sizeof names);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    assert_ok(carm_symbols_open(&symbols, &err));
+    assert_int_equal(
+        carm_symbols_functions(carm_symbols_find(symbols, path, CARM_MODULE_UNREAD, -1), &of), 2);
+    assert_string_equal(of[0].name, ".plt");
+    assert_string_equal(of[1].name, ".plt.sec");
+    assert_true(of[0].begin == 4096 && of[0].end == 4096 + 64 && of[1].begin == 4096 + 128);
+    carm_symbols_close(symbols);
+    close(fd);
+}
+
 TEST(names_lose_their_arguments)
 {
     static const char behind[] = " loop +0x48 [libx.so.1]";
