@@ -65,13 +65,13 @@ static int parse_exact(struct page *page, const char *list, struct carm_err *err
 }
 
 /* Whether a count is within the tolerance of --exact; true for counts that --exact does not
- * name. No flops before or after: none are in vectors. */
+ * name. Without flops in one of the files, a share of them says no more than the flops. */
 static bool within(const struct page *page, const struct carm_change *c, enum carm_change_kind kind)
 {
     const double t = page->tolerance[kind];
     const struct carm_change_value *v = &c->values[kind];
     const double *flops = c->values[CARM_CHANGE_FLOPS].value;
-    if (kind == CARM_CHANGE_VECTOR_SHARE && flops[0] == 0.0 && flops[1] == 0.0) {
+    if (kind == CARM_CHANGE_VECTOR_SHARE && (flops[0] == 0.0 || flops[1] == 0.0)) {
         return true;
     }
     const double rounding = t > 0.0 ? 4.0 * DBL_EPSILON : 0.0; /* 101 / 100 - 1 is above 1% */

@@ -65,6 +65,10 @@ ok "--exact passes a program without flops"
 run compare "$tmp/800.csv" "$tmp/801.csv" --exact
 [ $? -eq 1 ] && grep -q 'sort: bytes 800, now 801' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ]
 ok "... whose bytes are others"
+printf 'name,flops,bytes,seconds,dp_scalar,instructions\nsort,7,800,0.1,7,500\n' >"$tmp/flops.csv"
+run compare "$tmp/800.csv" "$tmp/flops.csv" --exact
+[ $? -eq 1 ] && grep -q 'sort: flops 0, now 7' "$tmp/err" && [ "$(wc -l <"$tmp/err")" -eq 1 ]
+ok "... or that has flops now, which are counted in both files"
 run compare "$a" "$b" --exact=flops,bytes,instructions:1% --only copy
 ok "--exact has tolerances by column"
 for flops in 100 101; do
