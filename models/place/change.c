@@ -57,7 +57,8 @@ struct whole {
 
 struct pair {
     struct side side[2];
-    double half; /* of the 95% interval of its times' logarithm */
+    uint32_t function; /* of a loop's or function's row: a word; 0 = it is none */
+    double half;       /* of the 95% interval of its times' logarithm */
 };
 
 struct carm_changes {
@@ -333,8 +334,9 @@ static int read_file(struct carm_changes *c, int file, const struct carm_changes
 
 /* A loop, and where its name says that it is. */
 struct loop {
-    uint32_t number; /* of its name */
-    uint32_t key;    /* its name without the place */
+    uint32_t number;   /* of its name */
+    uint32_t key;      /* its name without the place */
+    uint32_t function; /* the word of its function's name */
     unsigned long line, offset;
 };
 
@@ -351,8 +353,15 @@ static int by_place(const void *a, const void *b)
     return 0;
 }
 
+/* The name without the program's. */
+static const char *function_of(const char *name)
+{
+    const char *colon = strstr(name, ": ");
+    return colon ? colon + strlen(": ") : name;
+}
+
 /* "bench: sum in main loop solve.c:42 +0x90 [libx.so]": the text before and after the place is
- * the key. */
+ * the key, of which "main [libx.so]" is the function. */
 static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
 {
     static const char word[] = " loop ";
@@ -373,7 +382,10 @@ static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
     loop->offset = offset ? strtoul(offset + 2, NULL, 16) : 0;
     snprintf(key, sizeof key, "%.*s%s", at ? (int)(at - name) : (int)sizeof key, name,
              library ? library : "");
-    return carm_names_add(&c->words, key, strlen(key), &loop->key);
+    const char *function = function_of(key), *in = strstr(function, " in ");
+    function = in ? in + strlen(" in ") : function;
+    return carm_names_add(&c->words, key, strlen(key), &loop->key) ||
+           carm_names_add(&c->words, function, strlen(function), &loop->function);
 }
 
 /* Matches the loops [n] of one function: if both files have the same number, by their order.
@@ -415,10 +427,14 @@ static int match_loops(struct carm_changes *c, struct carm_err *err)
     int rc = 0;
     struct loop *loops = calloc(c->names.n + 1, sizeof *loops);
     for (uint32_t i = 0; loops && !rc && i < c->names.n; i++) {
-        const struct pair *p = &c->pairs[i];
+        struct pair *p = &c->pairs[i];
         if ((p->side[0].runs && p->side[0].part == LOOP) ||
             (p->side[1].runs && p->side[1].part == LOOP)) {
-            rc = read_loop(c, i, &loops[n++]);
+            rc = read_loop(c, i, &loops[n]);
+            p->function = loops[n++].function;
+        } else if (p->side[0].part == PART || p->side[1].part == PART) {
+            const char *name = function_of(carm_names_text(&c->names, i));
+            rc = carm_names_add(&c->words, name, strlen(name), &p->function);
         }
     }
     if (!loops || rc) {
@@ -757,6 +773,38 @@ static bool is_others(const struct pair *p)
     return p->side[0].part == OTHERS || p->side[1].part == OTHERS;
 }
 
+/* The rows of one function, its loops' and its own. */
+struct together {
+    double sum, sizes; /* of their shares; of these without their signs */
+    bool single;       /* one of them is in one file alone */
+};
+
+/* Where a loop of the function is new or gone, and the shares of its rows cancel each other, loops of one name in both
+ * files may not be the same: the function is named in their place. */
+static bool is_one(const struct together *of)
+{
+    static const double over = 1.01; /* chosen by hand */
+    return of->single && of->sizes > over * fabs(of->sum);
+}
+
+/* By the function's word. NULL: no memory, and each row is named */
+static struct together *add_up(const struct carm_changes *c, const char *program, size_t length,
+                               enum carm_change_kind kind, double change)
+{
+    struct together *all = calloc(c->words.n + 1, sizeof *all);
+    for (uint32_t k = 0; all && k < c->names.n; k++) {
+        const struct pair *p = &c->pairs[k];
+        if (p->function && part_name(c, k, program, length)) {
+            struct together *of = &all[p->function];
+            const double share = difference(p, kind) / change;
+            of->sum += share;
+            of->sizes += fabs(share);
+            of->single = of->single || ((!p->side[0].runs) != (!p->side[1].runs));
+        }
+    }
+    return all;
+}
+
 size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum carm_change_kind kind,
                            struct carm_change_cause *out, size_t most)
 {
@@ -777,6 +825,9 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
         }
     }
     const double of_others = others.share;
+    /* a loop without a row may be among the others: no new one */
+    struct together *loops =
+        change != 0.0 && of_others == 0.0 ? add_up(changes, name, length, kind, change) : NULL;
     for (uint32_t k = 0; change != 0.0 && k < changes->names.n; k++) {
         const struct pair *p = &changes->pairs[k];
         if (is_others(p) || !(part = part_name(changes, k, name, length))) {
@@ -785,6 +836,9 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
         struct carm_change_cause cause = {part, difference(p, kind) / change};
         const bool single = !p->side[0].runs || !p->side[1].runs;
         sum += cause.share;
+        if (loops && is_one(&loops[p->function])) {
+            continue;
+        }
         /* in the other file this loop was part of the row of other loops */
         if (single && cause.share * of_others < 0.0) {
             if (singles == 1 && fabs(cause.share) > fabs(of_others)) {
@@ -797,6 +851,14 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
         }
         put_cause(out, &n, most, &cause);
     }
+    for (uint32_t k = 0; loops && k < changes->words.n; k++) {
+        const struct carm_change_cause function = {carm_names_text(&changes->words, k),
+                                                   loops[k].sum};
+        if (is_one(&loops[k])) {
+            put_cause(out, &n, most, &function);
+        }
+    }
+    free(loops);
     put_cause(out, &n, most, &others);
     return fabs(sum + of_others - 1.0) <= missing ? n : 0;
 }

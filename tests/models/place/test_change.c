@@ -372,6 +372,17 @@ TEST(causes)
         {P("others", "others", "50") P("h", "function", "0"),
          P("f", "function", "102") P("g", "function", "48") P("others", "others", "0"),
          "f 1.02, others -0.02"},
+        /* a new loop moves the others, and one of them has the name of another one now: the function with its own row */
+        {P("f [l.so]", "function", "7") P("f loop x.c:1 +0x10 [l.so]", "loop", "100")
+             P("f loop x.c:1 +0x20 [l.so]", "loop", "50") P("h", "function", "5"),
+         P("f [l.so]", "function", "12") P("f loop x.c:1 +0x20 [l.so]", "loop", "100")
+             P("f loop x.c:1 +0x30 [l.so]", "loop", "55")
+                 P("g in f loop x.c:1 +0x40 [l.so]", "loop", "20")
+                     P("f loop x.c:1 +0x40 [l.so]", "loop", "10") P("h", "function", "20"),
+         "f [l.so] 0.727, h 0.273"},
+        /* a new loop alone is named */
+        {P("f loop x.c:1", "loop", "100"),
+         P("f loop x.c:1", "loop", "100") P("f loop x.c:5", "loop", "50"), "f loop x.c:5 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_changes *c = read_all(PARTS, cases[i].before, cases[i].after, NULL, 0.01, NULL);
