@@ -40,14 +40,16 @@ static double bandwidth_of(size_t level, int threads)
     return fmin(threads * bandwidth[0][level], bandwidth[1][level]);
 }
 
-/* Relative speed of a code, 0.80 to 1: no two that are candidates for one roof are alike. */
+static double slowest = 0.80; /* relative speed of a code */
+
+/* Relative speed of a code, up to 1: no two that are candidates for one roof are alike. */
 static double speed_of(const char *name)
 {
     uint32_t h = 2166136261U;
     for (const char *c = name; *c; c++) {
         h = (h ^ (unsigned char)*c) * 16777619U;
     }
-    return 0.80 + 0.20 * (double)(h >> 8) / (double)(1U << 24);
+    return slowest + (1.0 - slowest) * (double)(h >> 8) / (double)(1U << 24);
 }
 
 static double speed(const struct carm_code *code)

@@ -150,8 +150,8 @@ static void note(const char *name, const void *window, unsigned chains, uint64_t
         const char *at;
         memcpy(&at, (const char *)window + i * sizeof at, sizeof at);
         const char *const base =
-            at >= (char *)seen.start[1] && at < (char *)seen.start[1] + 64 * MIB ? seen.start[1]
-                                                                                 : seen.start[0];
+            at >= (char *)seen.start[1] && at < (char *)seen.start[1] + seen.bytes ? seen.start[1]
+                                                                                   : seen.start[0];
         const uint64_t place = (uint64_t)(at - base);
         seen.print = fingerprint(seen.print, &place, sizeof place);
     }
@@ -195,7 +195,7 @@ static double counter_now(void)
 /* An access takes TICKS of the counter. */
 void carm_latency_pass(char *at, size_t n, size_t stride, enum carm_latency_pass how)
 {
-    const size_t buffer = seen.start[1] <= (void *)at && at < (char *)seen.start[1] + 64 * MIB;
+    const size_t buffer = seen.start[1] <= (void *)at && at < (char *)seen.start[1] + seen.bytes;
     const uint64_t numbers[] = {n, stride, (uint64_t)how, buffer,
                                 (uint64_t)(at - (char *)seen.start[buffer])};
     seen.print = fingerprint(seen.print, numbers, sizeof numbers);
