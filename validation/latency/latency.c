@@ -126,6 +126,8 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
 {
     struct carm_latency_run run = {.options = *options, .host = host, .model = model};
     struct carm_chain_image *image = NULL;
+    /* as carm_latency_seconds has it */
+    const double share = options->quick ? 0.5 : 1.0;
     bool cut = false;
     size_t n = 0;
     struct carm_chain_code *codes = choose_codes(&host->cpu, &n, err);
@@ -136,7 +138,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
         run.team->deadline = deadline;
         carm_observer_step(host->observer, "latencies inside a core");
         rc = carm_latency_core(&run, err);
-        carm_observer_advance(host->observer, carm_latency_core_seconds);
+        carm_observer_advance(host->observer, share * carm_latency_core_seconds);
     }
     if (!rc) {
         const uint64_t now = carm_clock_now();
@@ -147,7 +149,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
         rc = carm_latency_memory(&run, err);
         cut = carm_team_is_over(run.team);
         run.team->deadline = deadline;
-        carm_observer_advance(host->observer, carm_latency_memory_seconds);
+        carm_observer_advance(host->observer, share * carm_latency_memory_seconds);
     }
     rc = rc ? rc : carm_latency_loaded(&run, err);
     rc = rc ? rc : measure_pairs(&run, err);
