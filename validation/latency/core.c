@@ -224,7 +224,7 @@ static void subtract(struct carm_model *m, struct carm_core_figure *f, const cha
         return;
     }
     const struct carm_ci *o = &other->latency_ci95;
-    const double spare = half && o->hi > 1.0 ? o->hi - 1.0 : 0.0;
+    const double spare = fmax(o->hi - 1.0, 0.0);
     const double lo = f->latency_ci95.lo - (half ? spare : o->hi);
     const double hi = f->latency_ci95.hi - (half ? 1.0 : o->lo);
     f->latency -= half ? other->latency / 2.0 : other->latency;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The latencies and throughputs of a planted core, as text. Clock, team and codes stand here, so that nothing waits for a
  * machine. */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "models/core.h"
 #include "tests/counter.h"
 #include "tests/fingerprint.h"
@@ -17,11 +21,12 @@ static struct {
     bool quick;
     size_t over_at;   /* run of a code after which the deadline is over; 0 = none */
     size_t stop_at;   /* and after which the user stops */
-    bool short_codes; /* take no longer than a call */
+    bool short_codes; /* but for those beside others in a unit, codes take no longer than a call */
 } of;
 
 static struct {
-    size_t runs, calls, teams, ratios, resets;
+    size_t runs, calls, teams, ratios, resets, dropped, written;
+    const char *window; /* of the first thread */
     double ticks;
     uint64_t print; /* of runs: code, iterations, mask, the seed in the window */
 } seen;
@@ -91,6 +96,16 @@ double carm_clock_ratio(double overhead, int imul_cycles)
     return seen.ratios++ % 5 ? 1.25 : 1.125;
 }
 
+/* In place of the library's: pages are taken back, and what was written to them is counted. */
+int madvise(void *pages, size_t bytes, int advice)
+{
+    for (size_t i = 0; i < bytes && advice == MADV_DONTNEED; i++) {
+        seen.written += (size_t)((const unsigned char *)pages)[i];
+    }
+    seen.dropped += advice == MADV_DONTNEED ? bytes : 0;
+    return (int)syscall(SYS_madvise, pages, bytes, advice);
+}
+
 double carm_probe_width(double overhead)
 {
     return 5.0;
@@ -109,7 +124,7 @@ static unsigned hash_of(const char *name)
 static double unit_of(const struct carm_chain *c)
 {
     const unsigned hash = hash_of(c->name);
-    return of.short_codes                          ? 0.0
+    return of.short_codes && !c->code.row->minus   ? 0.0
            : c->code.form == CARM_CHAIN_THROUGHPUT ? 0.25 * (1 + hash % 8)
                                                    : (c->code.row->minus ? 12 : 3) + hash % 11;
 }
@@ -133,8 +148,12 @@ double carm_latency_cycles(const struct carm_worker *worker, const struct carm_c
     const char *kind = code->code.row->kind;
     const double units = (double)iterations * code->units;
     const double part = (double)(seen.runs * 7919 % 1000) / 1000.0;
-    uint64_t numbers[] = {iterations, mask, (uint64_t)worker->index, 0};
+    seen.window = worker->index == 0 ? window : seen.window;
+    uint64_t numbers[] = {iterations, mask, (uint64_t)worker->index,
+                          0,          0,    (uint64_t)((const char *)window - seen.window)};
     memcpy(&numbers[3], window, sizeof numbers[3]);
+    memcpy(&numbers[4], (const char *)window + CARM_CHAIN_WINDOW_BYTES - sizeof numbers[4],
+           sizeof numbers[4]);
     seen.print = fingerprint(fingerprint(seen.print, code->name, strlen(code->name)), numbers,
                              sizeof numbers);
     double cycles = units * unit_of(code);
@@ -159,7 +178,9 @@ double carm_latency_cycles(const struct carm_worker *worker, const struct carm_c
 static void put(const char *what, double figure, struct carm_ci ci)
 {
     (void)fprintf(text, ", %s %.5g", what, figure);
-    if (figure > 0.0) {
+    if (!(figure > 0.0)) {
+        assert_true(ci.lo == 0.0 && ci.hi == 0.0);
+    } else {
         (void)fprintf(text, " (%+.2f to %+.2f%%)", 100.0 * (ci.lo / figure - 1.0),
                       100.0 * (ci.hi / figure - 1.0));
     }
@@ -219,9 +240,10 @@ static void walk(void)
     assert_int_equal(seen.teams, 0);
     (void)fprintf(
         text,
-        "---- %s\nreturned %d%s%s; %zu codes, %zu runs, %zu before (%04x), %zu resets; %.4g GHz\n",
+        "---- %s\nreturned %d%s%s; %zu codes, %zu runs, %zu before (%04x), %zu resets; %zu looks at the clock, %zu bytes taken back, %zu written; %.4g GHz\n",
         of.name, rc, rc ? ": " : "", rc ? err.text : "", image->n, seen.runs, seen.calls,
-        (unsigned)(seen.print & 0xffff), seen.resets, 1e-9 * run.clock_hz);
+        (unsigned)(seen.print & 0xffff), seen.resets, seen.ratios, seen.dropped, seen.written,
+        1e-9 * run.clock_hz);
     for (size_t i = 0; i < model->ncore; i++) {
         const struct carm_core_figure *f = &model->core[i];
         const struct carm_chain *latency = code_of(image, f, false),
