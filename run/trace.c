@@ -494,7 +494,6 @@ static void on_call(struct run *run, struct task *task)
         ptrace(PTRACE_SYSCALL, task->tid, NULL, NULL);
         return;
     }
-    task->in_call = false;
     unblock_trap(task->tid);
     commit(task, &run->sharing, &run->trace->counts);
     go_on(run, task, 0);
@@ -700,8 +699,7 @@ static void share_processor(struct sharing *sharing, pid_t pid)
 {
     cpu_set_t one;
     const int cpu = sched_getcpu();
-    if (cpu < 0 || cpu >= CPU_SETSIZE ||
-        sched_getaffinity(pid, sizeof sharing->program, &sharing->program) != 0 ||
+    if (sched_getaffinity(pid, sizeof sharing->program, &sharing->program) != 0 ||
         sched_getaffinity(0, sizeof sharing->tracer, &sharing->tracer) != 0 ||
         !CPU_ISSET((size_t)cpu, &sharing->program)) {
         return;

@@ -1,375 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stepping of a program whose stops are written by hand: the kernel is this file's, and notes what it is asked for.
- * Numbers behind "step", "call" (step to the next stop of a system call), "on" and "detach" are the thread's; +15 is a
- * signal that goes with it. */
-#include <errno.h>
-#include <sched.h>
-#include <stdio.h>
-#include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "harness/count/step/account.h"
-#include "harness/translate/inject.h"
-#include "run/trace.h"
-#include "tests/unit.h"
-
-enum { PID = 10, CPU = 3, GAP = CARM_TRACE_TIMER_GAP };
-
-/* ---- the program ---- */
-
-/* Instructions by their address: 0x500 .. system calls, 0x600 .. gathers, 0x700 .. code of 32 bits; 0xff8: the end of a page */
-enum { CALL = 0x500, GATHER = 0x600, NARROW = 0x700, EDGE = 0x1ff8 };
-
-/* A stop, and the thread's registers at it. */
-struct stop {
-    pid_t tid;
-    int status;
-    uint64_t rip;
-    uint64_t rax;
-    int64_t call; /* orig_rax */
-    int code;     /* of the signal, and its sender */
-    pid_t from;
-    unsigned long message;
-    uint64_t more;        /* instructions that were counted elsewhere meanwhile */
-    bool queued, blocked; /* SIGTRAP */
-    int error;            /* of the next request to go on */
-    int unseen;           /* 1: the signal cannot be described; 2: nor be given a description */
-};
-
-#define SIGNAL(signo)       ((signo) << 8 | 0x7f)
-#define EVENT(event, signo) ((event) << 16 | SIGNAL(signo))
-#define EXIT(code)          ((code) << 8)
-#define STEP(t, at)         .tid = (t), .status = SIGNAL(SIGTRAP), .code = TRAP_TRACE, .rip = (at)
-#define CALL_STOP(t, at)    .tid = (t), .status = SIGNAL(SIGTRAP | 0x80), .rip = (at)
-
-static const struct stop *stops; /* ended by a tid of 0 */
-static struct stop now[64];      /* of threads: the latest one */
-static char events[8192];
-static bool quiet;
-static struct carm_trace trace;
-static int traced, late; /* times that the child is traced already, that it has not stopped yet */
-static int unseizable;   /* errno of a seizing */
-static bool unreadable;  /* memory, by process_vm_readv */
-static int cpu, get_fails, set_fails; /* for the process, 1 = carm */
-static int forks, fork_fails, interrupt_fails, status_of_trial;
-static const char *scope_is;
-static uint8_t memory[0x3000]; /* from 0 on; its last page is not there */
-static int left;               /* lanes of a gather */
-static bool wide;              /* registers are asked for */
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    const size_t at = strlen(events);
-    if (quiet) {
-        return;
-    }
-    fail_if(at > sizeof events - 200, "no end: %.400s", events);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(events + at, sizeof events - at, format, ap);
-    va_end(ap);
-}
-
-static void happened(const char *wanted)
-{
-    if (getenv("UPDATE")) {
-        print_message("<<<%s>>>\n", events);
-    } else if (strcmp(events, wanted) != 0) {
-        fail_msg("'%s' is not '%s'", events, wanted);
-    }
-    events[0] = '\0';
-}
-
-/* ---- the kernel ---- */
-
-static void say(const char *word, pid_t tid, void *signo)
-{
-    note("%s %d", word, (int)tid);
-    if (signo) {
-        note("+%d", (int)(intptr_t)signo);
-    }
-    note("; ");
-}
-
-static int goes_on(struct stop *t)
-{
-    errno = t->error;
-    t->error = 0;
-    return errno ? -1 : 0;
-}
-
-long ptrace(enum __ptrace_request request, ...)
-{
-    va_list ap;
-    va_start(ap, request);
-    const pid_t tid = va_arg(ap, pid_t);
-    void *address = va_arg(ap, void *), *data = va_arg(ap, void *);
-    va_end(ap);
-    struct stop *t = &now[tid];
-    switch ((int)request) {
-    case PTRACE_GETREGS:
-        if (t->tid != tid) {
-            errno = ESRCH;
-            return -1;
-        }
-        *(struct user_regs_struct *)data =
-            (struct user_regs_struct){.rip = t->rip,
-                                      .rax = t->rax,
-                                      .orig_rax = (unsigned long long)t->call,
-                                      .rcx = 0xc,
-                                      .rdx = 0xd,
-                                      .rdi = 0xd1,
-                                      .rsi = 0x51,
-                                      .eflags = 0xef,
-                                      .cs = (t->rip & 0xf00) == NARROW ? 0x23 : 0x33};
-        return 0;
-    case PTRACE_GETREGSET: {
-        struct iovec *io = data;
-        note("registers %d, %d of %zu; ", (int)tid, (int)(intptr_t)address, io->iov_len);
-        io->iov_len = 7;
-        return unreadable ? -1 : 0;
-    }
-    case PTRACE_SINGLESTEP:
-        say("step", tid, data);
-        return goes_on(t);
-    case PTRACE_SYSCALL:
-        say("call", tid, data);
-        return goes_on(t);
-    case PTRACE_CONT:
-        say("on", tid, data);
-        return 0;
-    case PTRACE_DETACH:
-        say("detach", tid, data);
-        return goes_on(t);
-    case PTRACE_LISTEN:
-        say("listen", tid, data);
-        return 0;
-    case PTRACE_INTERRUPT:
-        say("interrupt", tid, data);
-        errno = ESRCH;
-        return interrupt_fails ? -1 : 0;
-    case PTRACE_SEIZE:
-        note("seize %d, %lx; ", (int)tid, (unsigned long)(uintptr_t)data);
-        errno = unseizable;
-        return unseizable ? -1 : 0;
-    case PTRACE_GETSIGINFO:
-        if (!t->tid) {
-            return traced-- > 0 ? 0 : -1;
-        }
-        *(siginfo_t *)data =
-            (siginfo_t){.si_signo = WSTOPSIG(t->status) & 0x7f, .si_code = t->code};
-        ((siginfo_t *)data)->si_pid = t->from;
-        return t->unseen == 1 ? -1 : 0;
-    case PTRACE_SETSIGINFO:
-        say("describe", tid, (void *)(intptr_t)((siginfo_t *)data)->si_signo);
-        return t->unseen == 2 ? -1 : 0;
-    case PTRACE_GETSIGMASK:
-        *(uint64_t *)data = (t->blocked ? UINT64_C(1) << (SIGTRAP - 1) : 0) | 0x8000;
-        return 0;
-    case PTRACE_SETSIGMASK:
-        note("mask %d %lx; ", (int)tid, (unsigned long)*(uint64_t *)data);
-        return 0;
-    case PTRACE_GETEVENTMSG:
-        *(unsigned long *)data = t->message;
-        return 0;
-    case PTRACE_PEEKSIGINFO: {
-        siginfo_t *queue = data;
-        assert_int_equal(((struct __ptrace_peeksiginfo_args *)address)->nr, 16);
-        assert_int_equal(((struct __ptrace_peeksiginfo_args *)address)->off, 0);
-        queue[0] = (siginfo_t){.si_signo = SIGCHLD, .si_code = TRAP_TRACE};
-        queue[1] = (siginfo_t){.si_signo = SIGTRAP, .si_code = SI_USER};
-        queue[2] = (siginfo_t){.si_signo = SIGTRAP, .si_code = tid % 2 ? TRAP_BRKPT : TRAP_TRACE};
-        return t->queued ? 3 : 2;
-    }
-    case PTRACE_PEEKTEXT: {
-        long word = 0;
-        const uint64_t at = (uint64_t)(uintptr_t)address;
-        if (at + sizeof word > sizeof memory - 0x1000) {
-            errno = EIO;
-            return -1;
-        }
-        memcpy(&word, memory + at, sizeof word);
-        return word;
-    }
-    default:
-        fail_msg("request %d", (int)request);
-    }
-    return -1;
-}
-
-ssize_t process_vm_readv(pid_t tid, const struct iovec *local, unsigned long nlocal,
-                         const struct iovec *remote, unsigned long nremote, unsigned long flags)
-{
-    size_t got = 0;
-    for (size_t i = 0; i < nremote && !unreadable; i++) {
-        const uint64_t at = (uint64_t)(uintptr_t)remote[i].iov_base;
-        if (at + remote[i].iov_len > sizeof memory - 0x1000) {
-            break;
-        }
-        assert_true(got + remote[i].iov_len <= local->iov_len);
-        memcpy((uint8_t *)local->iov_base + got, memory + at, remote[i].iov_len);
-        got += remote[i].iov_len;
-    }
-    return unreadable ? -1 : (ssize_t)got;
-}
-
-ssize_t process_vm_writev(pid_t tid, const struct iovec *local, unsigned long nlocal,
-                          const struct iovec *remote, unsigned long nremote, unsigned long flags)
-{
-    assert_true(nlocal == 1 && nremote == 1 && local->iov_len == remote->iov_len);
-    note("processors %x to %d at %x, %zu bytes; ", *(unsigned *)local->iov_base, (int)tid,
-         (unsigned)(uintptr_t)remote->iov_base, local->iov_len);
-    return (ssize_t)local->iov_len;
-}
-
-int sched_getcpu(void)
-{
-    return cpu;
-}
-
-/* The program has processors 2 and 3, carm 0 to 3. */
-int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
-{
-    memset(set, 0, size);
-    *(unsigned *)set = pid ? 0xc : 0xf;
-    return get_fails == (pid ? pid : 1) ? -1 : 0;
-}
-
-int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
-{
-    note("%d to processors %x; ", (int)pid, *(const unsigned *)set);
-    return set_fails == (pid ? pid : 1) ? -1 : 0;
-}
-
-long syscall(long number, ...)
-{
-    va_list ap;
-    va_start(ap, number);
-    assert_int_equal(number, SYS_tkill);
-    const pid_t tid = va_arg(ap, pid_t);
-    const int signo = va_arg(ap, int);
-    va_end(ap);
-    say("tkill", tid, (void *)(intptr_t)signo);
-    return 0;
-}
-
-int kill(pid_t pid, int signo)
-{
-    say("kill", pid, (void *)(intptr_t)signo);
-    return 0;
-}
-
-int nanosleep(const struct timespec *wanted, struct timespec *rest)
-{
-    note("wait %ld us; ", wanted->tv_sec * 1000000 + wanted->tv_nsec / 1000);
-    return 0;
-}
-
-pid_t fork(void)
-{
-    forks++;
-    errno = EAGAIN;
-    return fork_fails ? -1 : 50;
-}
-
-pid_t waitpid(pid_t pid, int *status, int options)
-{
-    if (pid == 50) { /* of a trial */
-        *status = status_of_trial;
-        status_of_trial = SIGKILL;
-        return *status == EXIT(99) ? 51 : 50;
-    }
-    if (pid == PID && options & WNOHANG) {
-        note("look%s; ", options & WUNTRACED ? " for a stop" : "");
-        *status = traced >= 0        ? SIGNAL(SIGSTOP)
-                  : stops->tid == -1 ? stops->status
-                                     : SIGNAL(SIGSTOP);
-        return late-- > 0 ? 0 : stops->tid == -2 ? -1 : PID;
-    }
-    assert_true(pid == PID || (pid == -1 && options == (__WALL | __WNOTHREAD)));
-    if (stops->tid <= 0) {
-        errno = stops->tid ? EINTR : ECHILD;
-        stops += stops->tid != 0;
-        return -1;
-    }
-    now[stops->tid] = *stops;
-    trace.counts.instructions += stops->more;
-    left = stops->message ? (int)stops->message : left;
-    *status = stops->status;
-    return stops++->tid;
-}
-
-void carm_inject_random(pid_t pid)
-{
-    note("random %d; ", (int)pid);
-}
-
-FILE *fopen(const char *path, const char *mode)
-{
-    assert_string_equal(path, "/proc/sys/kernel/yama/ptrace_scope");
-    return scope_is ? fmemopen((void *)scope_is, strlen(scope_is), "r") : NULL;
-}
-
-/* ---- instructions ---- */
-
-static const struct carm_account plain, calls = {.flags = CARM_ACCOUNT_SYSCALL},
-                                        gathers = {.masked.how = CARM_MASKED_EACH};
-
-int carm_accounts_open(struct carm_accounts **out, const struct carm_xlayout *layout,
-                       struct carm_err *e)
-{
-    *out = NULL;
-    return 0;
-}
-
-void carm_accounts_close(struct carm_accounts *accounts)
-{
-}
-
-const struct carm_account *carm_accounts_find(struct carm_accounts *accounts, uint64_t rip,
-                                              const uint8_t *code, size_t n)
-{
-    if (wide && rip != 0x100) {
-        note("%zu bytes %02x..%02x; ", n, n ? code[0] : 0, n ? code[n - 1] : 0);
-    }
-    return (rip & 0xf00) == CALL ? &calls : (rip & 0xf00) == GATHER ? &gathers : n ? &plain : NULL;
-}
-
-void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm_account *e,
-                         const uint8_t *code, size_t n, const struct carm_registers *regs,
-                         struct carm_step_counts *counts)
-{
-    counts->instructions = 1;
-    counts->loads = e == &gathers ? (uint64_t)left : 0;
-    counts->unknown = !e;
-    if (wide) {
-        size_t size = 0;
-        const uint8_t *area = regs->xsave(regs->xsave_arg, &size);
-        note("%lx %lx %lx %lx %lx %lx %lx, %zu bytes%s; ", regs->rip, regs->rax, regs->rcx,
-             regs->rdx, regs->rdi, regs->rsi, regs->flags, size, area ? "" : " of none");
-    }
-}
-
-bool carm_account_resumed(const struct carm_account *e, uint64_t rip, uint64_t *last)
-{
-    const bool resumed = e == &gathers && rip == *last;
-    *last = e == &gathers ? rip : 0;
-    return resumed;
-}
-
-/* ---- tests ---- */
+/* Stepping of a program whose stops are written by hand. */
+#include "tests/run/kernel.h"
 
 static int set_up(void **state)
 {
     memset(now, 0, sizeof now);
     memset(memory, 0x90, sizeof memory);
-    traced = late = unseizable = 0;
+    answers = " 0";
+    late = unseizable = 0;
     unreadable = wide = quiet = false;
     cpu = CPU;
     get_fails = set_fails = 0;
@@ -408,21 +46,22 @@ static void ran(const struct stop *of, const char *wanted)
 
 TEST_BETWEEN(from_begin_to_end, set_up, NULL)
 {
-    static const struct stop of[] = {{.tid = PID, .status = SIGNAL(SIGCONT)},
-                                     {.tid = PID, .status = SIGNAL(SIGUSR1)},
-                                     {.tid = PID, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP)},
-                                     BEGIN,
-                                     {STEP(PID, 0x110)},
-                                     {STEP(PID, NARROW)},
-                                     {STEP(PID, CALL), .rax = SYS_exit},
-                                     LEFT(PID, EXIT(7)),
-                                     END};
+    static const struct stop of[] = {
+        {.tid = PID, .status = SIGNAL(SIGCONT)},
+        {.tid = PID, .status = SIGNAL(SIGUSR1)},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP)},
+        {.tid = PID, .status = EVENT(PTRACE_EVENT_EXEC, SIGTRAP), .rip = 0x100, .blocked = true},
+        {STEP(PID, 0x110)},
+        {STEP(PID, NARROW)},
+        {STEP(PID, CALL), .rax = SYS_exit},
+        LEFT(PID, EXIT(7)),
+        END};
     stops = of;
-    traced = 1;
+    answers = " 1001100"; /* also between a look and its end */
     late = 2;
     assert_ok(carm_trace_run(PID, &trace, &err));
     happened(
-        "look; detach 10+19; look for a stop; wait 200 us; look for a stop; seize 10, 10001f; 0 to processors 8; 10 to processors 8; kill 10+18; on 10; on 10+10; on 10; random 10; step 10; step 10; step 10; step 10; 0 to processors f; ");
+        "look; detach 10+19; look for a stop; wait 200 us; look for a stop; wait 200 us; look; detach 10+19; look for a stop; seize 10, 10001f; 0 to processors 8; 10 to processors 8; kill 10+18; on 10; on 10+10; on 10; random 10; mask 10 8000; step 10; step 10; step 10; step 10; 0 to processors f; ");
     assert_int_equal(trace.counts.instructions, 4);
     assert_int_equal(trace.counts.unknown, 1);
     assert_int_equal(trace.status, EXIT(7));
@@ -456,7 +95,7 @@ TEST_BETWEEN(what_cannot_be_stepped, set_up, NULL)
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         set_up(state);
         stops = of[i].stops;
-        traced = i == 1 || i == 2 ? -1 : 0;
+
         unseizable = of[i].seizing;
         if (of[i].status < 0) {
             errno = ECHILD;
@@ -464,6 +103,7 @@ TEST_BETWEEN(what_cannot_be_stepped, set_up, NULL)
                            of[i].seizing
                                ? "(Operation not permitted): see /proc/sys/kernel/yama/ptrace_scope"
                                : "the program cannot be traced");
+            assert_true(of[i].seizing || trace.status == 0);
         } else {
             assert_ok(carm_trace_run(PID, &trace, &err));
             assert_int_equal(trace.status, of[i].status);
@@ -472,6 +112,12 @@ TEST_BETWEEN(what_cannot_be_stepped, set_up, NULL)
         assert_int_equal(trace.threads + trace.processes, 2);
         happened(of[i].events);
     }
+    /* another tracer's child that cannot be had */
+    set_up(state);
+    answers = " 1";
+    now[PID].error = EPERM;
+    assert_refused(carm_trace_run(PID, &trace, &err), -CARM_ENOTSUP, "(Operation not permitted)");
+    events[0] = '\0';
     /* lost: no child is left */
     static const struct stop lost[] = {BEGIN, {STEP(PID, 0x110)}, END};
     set_up(state);
@@ -547,6 +193,7 @@ TEST_BETWEEN(signals_at_stops, set_up, NULL)
          .status = SIGNAL(SIGTRAP),
          .code = TRAP_BRKPT,
          .rip = 0x810}, /* from the kernel: nothing was executed */
+        {.tid = PID, .status = SIGNAL(SIGTRAP), .code = TRAP_BRKPT, .rip = 0x810},
         {STEP(PID, CALL), .rax = SYS_rt_sigreturn},
         {.tid = PID,
          .status = SIGNAL(SIGTRAP),
@@ -559,7 +206,7 @@ TEST_BETWEEN(signals_at_stops, set_up, NULL)
         LEFT(PID, SIGKILL),
         END};
     ran(of,
-        "step 10; step 10+10; step 10; step 10+12; mask 10 8000; step 10; step 10; step 10; step 10; step 10+5; call 10; step 10+10; 0 to processors f; ");
+        "step 10; step 10+10; step 10; step 10+12; mask 10 8000; step 10; step 10; step 10; step 10; step 10; step 10+5; call 10; step 10+10; 0 to processors f; ");
     assert_int_equal(trace.counts.instructions, 6);
     assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
 }
@@ -572,6 +219,8 @@ TEST_BETWEEN(gathers, set_up, NULL)
                 {STEP(PID, GATHER)},
                 {STEP(PID, GATHER)},
                 {.tid = PID, .status = SIGNAL(SIGUSR1), .rip = GATHER, .message = 1},
+                {.tid = PID, .status = SIGNAL(SIGTRAP), .code = SIGTRAP, .rip = 0x800},
+                {STEP(PID, 0x810)},
                 {STEP(PID, GATHER)},
                 {STEP(PID, 0x110)},
                 LEFT(PID, EXIT(0)),
@@ -591,7 +240,8 @@ TEST_BETWEEN(gathers, set_up, NULL)
                     LEFT(PID, EXIT(0)),
                     END};
     left = 4;
-    ran(of, "step 10; step 10; step 10; step 10+10; step 10; step 10; 0 to processors f; ");
+    ran(of,
+        "step 10; step 10; step 10; step 10+10; step 10; step 10; step 10; step 10; 0 to processors f; ");
     assert_int_equal(trace.counts.loads, 4);
     set_up(state);
     ran(interrupted, "step 10; step 10; step 10+10; step 10; step 10; 0 to processors f; ");
@@ -659,14 +309,16 @@ TEST_BETWEEN(let_go, set_up, NULL)
         {STEP(PID, CALL), .rax = SYS_clone},
         {.tid = PID, .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP), .rip = CALL + 2, .message = 11},
         {STEP(PID, 0x110)},
-        {STEP(PID, 0x120)}, /* the budget */
+        {STEP(PID, 0x120), .queued = true}, /* the budget */
+        {STEP(PID, 0x120)},
+        {.tid = 11, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x210, .queued = true},
         {.tid = 11, .status = SIGNAL(SIGUSR1), .rip = 0x200, .queued = true},
         {STEP(11, 0x200)},
         LEFT(PID, EXIT(3)),
         END};
     trace.budget = 3;
     ran(of,
-        "step 10; step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors c; detach 10; on 11+10; 11 to processors c; detach 11; 0 to processors f; ");
+        "step 10; step 10; step 10; step 10; interrupt 11; interrupt 10; on 10; 10 to processors d; detach 10; on 11; on 11+10; 11 to processors d; detach 11; 0 to processors f; ");
     assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
     assert_int_equal(trace.counts.instructions, 3);
     assert_int_equal(trace.status, EXIT(3));
@@ -686,7 +338,7 @@ TEST_BETWEEN(let_go, set_up, NULL)
     set_up(state);
     trace.budget = 50;
     ran(others,
-        "step 10; step 10; step 10; call 11; step 10; interrupt 11; interrupt 10; 11 to processors c; detach 11; 10 to processors c; detach 10; 12 to processors c; detach 12; 0 to processors f; ");
+        "step 10; step 10; step 10; call 11; step 10; interrupt 11; interrupt 10; 11 to processors d; detach 11; 10 to processors d; detach 10; 12 to processors d; detach 12; 0 to processors f; ");
     assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
     static const struct stop in_call[] = {
         BEGIN,
@@ -701,7 +353,7 @@ TEST_BETWEEN(let_go, set_up, NULL)
     set_up(state);
     trace.budget = 50;
     ran(in_call,
-        "step 10; step 10; step 10; call 11; interrupt 11; interrupt 10; 10 to processors c; detach 10; mask 11 8000; 11 to processors c; detach 11; 0 to processors f; ");
+        "step 10; step 10; step 10; call 11; interrupt 11; interrupt 10; 10 to processors d; detach 10; mask 11 8000; 11 to processors d; detach 11; 0 to processors f; ");
 }
 
 /* A program that leaves a process behind; requests that fail, also where the thread has ended meanwhile. */
@@ -716,7 +368,7 @@ TEST_BETWEEN(outlived_and_failed, set_up, NULL)
         {.tid = 12, .status = SIGNAL(SIGTRAP), .code = TRAP_TRACE, .rip = 0x300},
         END};
     ran(of,
-        "step 10; step 10; step 10; interrupt 12; on 12; 12 to processors c; detach 12; 0 to processors f; ");
+        "step 10; step 10; step 10; interrupt 12; on 12; 12 to processors d; detach 12; 0 to processors f; ");
     assert_int_equal(trace.cut, CARM_TRACE_OUTLIVED);
     assert_int_equal(trace.status, EXIT(5));
     for (int i = 0; i < 2; i++) {
@@ -724,8 +376,16 @@ TEST_BETWEEN(outlived_and_failed, set_up, NULL)
             BEGIN, {STEP(PID, 0x110), .error = i ? EIO : ESRCH}, LEFT(PID, EXIT(0)), END};
         set_up(state);
         ran(fails,
-            i ? "step 10; step 10; interrupt 10; 10 to processors c; detach 10; 0 to processors f; "
+            i ? "step 10; step 10; interrupt 10; 10 to processors d; detach 10; 0 to processors f; "
               : "step 10; step 10; 0 to processors f; ");
+        assert_int_equal(trace.cut, i ? CARM_TRACE_FAILED : CARM_TRACE_WHOLE);
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct stop fails[] = {
+            BEGIN, {STEP(PID, 0x110), .registers = i ? EIO : ESRCH}, LEFT(PID, EXIT(0)), END};
+        set_up(state);
+        ran(fails, i ? "step 10; interrupt 10; 10 to processors d; detach 10; 0 to processors f; "
+                     : "step 10; step 10; 0 to processors f; ");
         assert_int_equal(trace.cut, i ? CARM_TRACE_FAILED : CARM_TRACE_WHOLE);
     }
     for (int i = 0; i < 2; i++) {
@@ -741,7 +401,7 @@ TEST_BETWEEN(outlived_and_failed, set_up, NULL)
                                      END};
         set_up(state);
         ran(fails,
-            i ? "step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors c; detach 10; 0 to processors f; "
+            i ? "step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors d; detach 10; 0 to processors f; "
               : "step 10; step 10; step 10; 0 to processors f; ");
         assert_int_equal(trace.cut, i ? CARM_TRACE_FAILED : CARM_TRACE_WHOLE);
     }
@@ -786,7 +446,7 @@ TEST_BETWEEN(signals_from_outside, set_up, NULL)
     set_up(state);
     trace.budget = 50;
     ran(late_one,
-        "step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors c; detach 10; 11 to processors c; detach 11+15; 0 to processors f; ");
+        "step 10; step 10; step 10; interrupt 11; interrupt 10; 10 to processors d; detach 10; 11 to processors d; detach 11+15; 0 to processors f; ");
     assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
     assert_int_equal(trace.cut_signal, 0);
 }
@@ -817,13 +477,17 @@ TEST_BETWEEN(timers, set_up, NULL)
         TIMER(0x130, SYS_pause, -EINTR), /* a call that waited */
         TIMER(0x130, SYS_pause, -512),
         TIMER(0x130, 0, -516),
+        TIMER(0x130, -1, -EINTR), /* held: no call */
+        {.tid = PID, .status = SIGNAL(SIGVTALRM), .code = SI_KERNEL, .rip = 0x130}, /* at once */
+        {STEP(PID, CALL), .rax = SYS_pause}, /* the one that is held */
+        {STEP(PID, 0x130)},
         TIMER(0x130, SYS_pause, -511), /* held */
         {.tid = PID, .status = SIGNAL(SIGVTALRM), .code = SI_KERNEL, .rip = 0x130, .more = 3 * GAP},
         {STEP(PID, 0x140), .unseen = 2, .more = 2 * GAP}, /* cannot be described now */
         LEFT(PID, EXIT(0)),
         END};
     ran(of,
-        "step 10; step 10+14; step 10; step 10; step 10+27; step 10; describe 10+14; step 10+14; step 10; step 10; describe 10+14; step 10+14; step 10; step 10+14; step 10+14; step 10+14; step 10; step 10+26; describe 10+14; step 10; 0 to processors f; ");
+        "step 10; step 10+14; step 10; step 10; step 10+27; step 10; describe 10+14; step 10+14; step 10; step 10; describe 10+14; step 10+14; step 10; step 10+14; step 10+14; step 10+14; step 10; step 10+26; describe 10+14; step 10+14; step 10; step 10; step 10+26; describe 10+14; step 10; 0 to processors f; ");
     static const struct stop more[] = {
         BEGIN,
         {.tid = PID,
@@ -836,13 +500,30 @@ TEST_BETWEEN(timers, set_up, NULL)
         TIMER(0x100, -1, 0),
         {.tid = PID, .status = SIGNAL(SIGUSR1), .code = SI_KERNEL, .rip = 0x100}, /* no timer */
         {.tid = PID, .status = SIGNAL(SIGALRM), .code = SI_USER, .from = PID, .rip = 0x100},
-        {STEP(PID, 0x110), .more = 9 * GAP}, /* let go with the one that is held */
+        {STEP(PID, 0x110), .more = 9 * GAP, .queued = true}, /* let go with the one that is held */
+        {STEP(PID, 0x110)},
         LEFT(PID, EXIT(0)),
         END};
+    static const int kinds[] = {SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1};
+    for (size_t i = 0; i < 4; i++) {
+        const struct stop of_kernel[] = {
+            BEGIN,
+            TIMER(0x100, -1, 0),
+            {.tid = PID, .status = SIGNAL(kinds[i]), .code = SI_KERNEL, .rip = 0x100, .call = -1},
+            {.tid = PID,
+             .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP),
+             .rip = 0x100,
+             .more = 2 * GAP}, /* no trap of a step */
+            LEFT(PID, EXIT(0)),
+            END};
+        set_up(state);
+        ran(of_kernel, i < 3 ? "step 10; step 10+14; step 10; step 10; 0 to processors f; "
+                             : "step 10; step 10+14; step 10+10; step 10; 0 to processors f; ");
+    }
     set_up(state);
     trace.budget = 5 * GAP;
     ran(more,
-        "step 10; step 10+14; step 10; step 10; step 10+10; step 10+14; interrupt 10; tkill 10+14; 10 to processors c; detach 10; 0 to processors f; ");
+        "step 10; step 10+14; step 10; step 10; step 10+10; step 10+14; interrupt 10; tkill 10+14; on 10; 10 to processors d; detach 10; 0 to processors f; ");
 }
 
 /* The program's questions about its processors are answered as without sharing, until it chooses one. */
@@ -867,7 +548,7 @@ TEST_BETWEEN(processors_of_the_program, set_up, NULL)
                                      END};
     trace.budget = 100;
     ran(of,
-        "step 10; step 10; processors c to 10 at d, 8 bytes; step 10; step 10; processors c to 10 at d, 128 bytes; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; interrupt 10; detach 10; 0 to processors f; ");
+        "step 10; step 10; processors d to 10 at d, 8 bytes; step 10; step 10; processors d to 10 at d, 128 bytes; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; step 10; interrupt 10; detach 10; 0 to processors f; ");
     assert_int_equal(trace.cut, CARM_TRACE_BUDGET);
     /* a processor is not known, is not the program's, or carm may not go there; or the program may not */
     static const struct {
@@ -887,7 +568,7 @@ TEST_BETWEEN(processors_of_the_program, set_up, NULL)
         ran(asks,
             i < 6
                 ? "step 10; step 10; step 10; "
-                : "step 10; step 10; processors c to 10 at d, 8 bytes; step 10; 0 to processors f; ");
+                : "step 10; step 10; processors d to 10 at d, 8 bytes; step 10; 0 to processors f; ");
     }
 }
 
@@ -917,38 +598,54 @@ TEST_BETWEEN(progress, set_up, NULL)
     interrupted = 1;
     set_up(state);
     trace.interrupted = &interrupted;
-    ran(few, "step 10; interrupt 10; 10 to processors c; detach 10; 0 to processors f; ");
+    ran(few, "step 10; interrupt 10; 10 to processors d; detach 10; 0 to processors f; ");
     assert_int_equal(trace.cut, CARM_TRACE_INTERRUPTED);
 }
 
-/* Many threads at a time: none is lost from the table, which grows, nor behind another one's end. */
+/* A hundred threads whose numbers share places of the table, also at its end: none is lost when it grows, nor behind another
+ * one's end. At an interruption all are interrupted. */
 TEST_BETWEEN(many_threads, set_up, NULL)
 {
-    static struct stop of[2000];
-    size_t n = 0;
-    of[n++] = (struct stop)BEGIN;
-    for (pid_t t = 11; t < 11 + 50; t++) {
-        of[n++] = (struct stop){STEP(PID, CALL), .rax = SYS_clone};
-        of[n++] = (struct stop){.tid = PID,
-                                .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP),
-                                .rip = CALL + 2,
-                                .message = (unsigned long)t};
-        of[n++] =
-            (struct stop){.tid = t, .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x200};
-    }
-    for (pid_t t = 0; t < 50; t++) {
-        of[n++] = (struct stop)LEFT(11 + t * 7 % 50, EXIT(0));
-        for (pid_t other = t + 1; other < 50; other++) {
-            of[n++] = (struct stop){STEP(11 + other * 7 % 50, 0x210)};
+    enum { THREADS = 99 };
+    static const pid_t first[] = {
+        47, 64, 17}; /* at 63, 0 and 1 of 64 places, or of 128 or 256 as their turns go */
+    static struct stop of[3 * THREADS + THREADS * THREADS];
+    static volatile sig_atomic_t interrupted;
+    pid_t tids[THREADS];
+    for (int end = 0; end < 3; end++) {
+        size_t n = 0, letting = 0;
+        set_up(state);
+        of[n++] = (struct stop)BEGIN;
+        for (size_t t = 0; t < THREADS; t++) {
+            tids[t] = first[t % 3] + 64 * (pid_t)(t / 3);
+            of[n++] = (struct stop){STEP(PID, CALL), .rax = SYS_clone};
+            of[n++] = (struct stop){.tid = PID,
+                                    .status = EVENT(PTRACE_EVENT_CLONE, SIGTRAP),
+                                    .rip = CALL + 2,
+                                    .message = (unsigned long)tids[t]};
+            of[n++] = (struct stop){
+                .tid = tids[t], .status = EVENT(PTRACE_EVENT_STOP, SIGTRAP), .rip = 0x200};
         }
+        for (size_t k = 0; k < THREADS && end < 2; k++) {
+            const size_t by = end ? 7 : 1;
+            of[n++] = (struct stop)LEFT(tids[k * by % THREADS], EXIT(0));
+            for (size_t other = k + 1; other < THREADS; other++) {
+                of[n++] = (struct stop){STEP(tids[other * by % THREADS], 0x210)};
+            }
+        }
+        of[n++] = (struct stop)LEFT(PID, EXIT(0));
+        of[n] = (struct stop)END;
+        stops = of;
+        quiet = end < 2;
+        trace.interrupted = end < 2 ? NULL : &interrupted;
+        assert_ok(carm_trace_run(PID, &trace, &err));
+        assert_int_equal(trace.threads, THREADS + 1);
+        assert_int_equal(trace.cut, end < 2 ? CARM_TRACE_WHOLE : CARM_TRACE_OUTLIVED);
+        for (const char *at = events; (at = strstr(at, "interrupt ")); at++) {
+            letting++;
+        }
+        assert_int_equal(letting, end < 2 ? 0 : THREADS);
     }
-    of[n++] = (struct stop)LEFT(PID, EXIT(0));
-    of[n] = (struct stop)END;
-    quiet = true;
-    stops = of;
-    assert_ok(carm_trace_run(PID, &trace, &err));
-    assert_int_equal(trace.threads, 51);
-    assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
 }
 
 /* Why programs cannot be traced here, by a trial with a process that waits */
