@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pairs of times, made up: what is slower, what is within, what the pairs do not decide. */
+/* Pairs of times, made up: what is slower, what is within, what the pairs do not decide; and pairs of commands that take
+ * as long as is written here, by this file's clock. */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "base/observer.h"
+#include "harness/profile/looks.h"
+#include "run/launch.h"
 #include "run/pairs.h"
 #include "tests/unit.h"
 
@@ -112,78 +119,336 @@ TEST(coverage)
     }
 }
 
-/* Eight pairs of short commands, and what the machine did meanwhile. No time decides. */
-TEST(commands_run_in_pairs)
+/* ---- commands of this file ---- */
+
+/* What runs of a command take: wall and processor time in turn, the last one from then on. */
+struct planted {
+    const char *name;
+    double wall[12], user, system;
+    int status;
+    unsigned scatter; /* of the turns; 0 = the first alone */
+    unsigned until;   /* runs of that scatter; 0 = all */
+};
+
+static const struct planted *commands[2];
+static const char *failing; /* a step of each launch */
+static unsigned turns[2], runs, interrupted_at;
+static double now;
+static char ran[4096];
+static const char *stat_text[2]; /* of /proc/stat at the begin and at the end */
+static unsigned stats_read, looks;
+static bool looked;
+volatile sig_atomic_t carm_interrupted;
+static const struct planted *running;
+
+double carm_seconds_now(void)
 {
-    struct carm_pairs_how how = {
-        .command = {"sleep 0.002", "sleep 0.004"}, .budget = 1e-3, .threshold = 0.05};
-    struct carm_pairs p;
-    assert_ok(carm_pairs_run(&how, &p, &err));
-    assert_int_equal(p.n, CARM_PAIRS_LEAST); /* the budget ends before */
-    assert_true(p.wall.seconds[0] >= 2e-3 && p.wall.seconds[1] >= 4e-3);
-    assert_true(p.processor.seconds[0] > 0.0 && p.processor.seconds[0] < p.wall.seconds[0]);
-    assert_true(p.shared >= 0.0 && p.shared <= 1.0);
-    assert_true(p.clock >= 0.0 && p.clock < 100.0);
-    assert_true(p.others >= 0.0 || p.others == -1.0);
-    how.command[1] = "exit 3";
-    assert_int_equal(carm_pairs_run(&how, &p, &err), -CARM_EINVAL);
-    assert_non_null(strstr(err.text, "3"));
+    return now;
 }
 
-/* Both commands in turn, first those whose times do not count. */
-TEST(warmups_run_before)
+int sched_getcpu(void)
 {
-    char path[64] = "/tmp/carm-test-pairs-XXXXXX", commands[2][128], turns[64] = "";
-    const int fd = mkstemp(path);
-    struct carm_pairs_how how = {.budget = 1e-3, .threshold = 0.05};
-    struct carm_pairs p;
-    assert_true(fd >= 0);
-    for (int i = 0; i < 2; i++) {
-        (void)snprintf(commands[i], sizeof commands[i], "printf %c >>%s; sleep 0.002", 'a' + i,
-                       path);
-        how.command[i] = commands[i];
+    return 5;
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    assert_string_equal(path, "/proc/stat");
+    const char *text = stat_text[stats_read++ ? 1 : 0];
+    return text ? fmemopen((void *)text, strlen(text), "r") : NULL;
+}
+
+void carm_looks_begin(struct carm_looks *of)
+{
+    looks = 0;
+    strcat(ran, "|");
+}
+
+void carm_looks_take(struct carm_looks *of, int cpu)
+{
+    assert_int_equal(cpu, 5);
+    assert_int_equal(looks++, runs - strcspn(ran, "|"));
+}
+
+void carm_looks_end(struct carm_looks *of)
+{
+    looks += 1000;
+}
+
+bool carm_looks_sum(const struct carm_looks *of, double full, struct carm_looks_sum *out)
+{
+    assert_true(full == 0.0 && looks >= 1000);
+    *out = (struct carm_looks_sum){.slowest = 2e9, .fastest = 3e9, .shared = 0.25};
+    return looked;
+}
+
+int carm_launch_open(struct carm_launch *launch, char *const *argv, char *const *environment,
+                     unsigned flags, struct carm_err *e)
+{
+    assert_true(flags == CARM_LAUNCH_QUIET && !environment && !argv[3]);
+    assert_string_equal(argv[0], "sh");
+    assert_string_equal(argv[1], "-c");
+    running = NULL;
+    for (int c = 0; c < 2; c++) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, "exec </dev/null\n%s", commands[c]->name);
+        running = strcmp(argv[2], wanted) == 0 ? commands[c] : running;
     }
+    assert_non_null(running);
+    now += 100.0; /* that is no part of the command's time */
+    return strcmp(failing, "open") == 0 ? carm_fail(e, CARM_EIO, "no process") : 0;
+}
+
+int carm_launch_go(struct carm_launch *launch, const char *name, struct carm_err *e)
+{
+    assert_string_equal(name, "sh");
+    return strcmp(failing, "go") == 0 ? carm_fail(e, CARM_EIO, "no sh") : 0;
+}
+
+int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usage,
+                     struct carm_err *e)
+{
+    unsigned *turn = &turns[running == commands[1]];
+    const bool scatters = running->scatter && (!running->until || *turn < running->until);
+    now += running->wall[scatters ? *turn % running->scatter : 0];
+    *usage = (struct rusage){
+        .ru_utime = {(time_t)running->user, (suseconds_t)(1e6 * fmod(running->user, 1.0) + 0.5)},
+        .ru_stime = {(time_t)running->system,
+                     (suseconds_t)(1e6 * fmod(running->system, 1.0) + 0.5)}};
+    *status = running->status;
+    ++*turn;
+    ran[strlen(ran) + 1] = '\0';
+    ran[strlen(ran)] = running->name[0];
+    carm_interrupted |= ++runs == interrupted_at;
+    return strcmp(failing, "wait") == 0 ? carm_fail(e, CARM_EIO, "lost") : 0;
+}
+
+void carm_launch_close(struct carm_launch *launch)
+{
+    if (runs == 0) { /* it did not run */
+        strcat(ran, ".");
+    }
+}
+
+double carm_launch_seconds(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+static int set_up(void **state)
+{
+    ran[0] = '\0';
+    failing = "";
+    runs = turns[0] = turns[1] = interrupted_at = stats_read = 0;
+    carm_interrupted = 0;
+    now = 1000.0;
+    looked = true;
+    stat_text[0] = "cpu  100 0 0 9 9 0 0 25 0 0\n";
+    stat_text[1] = "cpu  4000 1000 2000 99 99 700 300 75 0 0\n";
+    return 0;
+}
+
+static struct carm_pairs_how how_of(const struct planted *a, const struct planted *b)
+{
+    commands[0] = a;
+    commands[1] = b;
+    return (struct carm_pairs_how){.command = {a->name, b->name}, .budget = 1e9, .threshold = 0.05};
+}
+
+/* Commands in turn, first those whose times do not count. The machine: of 79 s that processors were busy, 32 s were the
+ * commands' own; 824 s passed. */
+TEST_BETWEEN(commands_run_in_pairs, set_up, NULL)
+{
+    const struct planted a = {.name = "a", .wall = {1.0}, .user = 1.0, .system = 0.5},
+                         b = {.name = "b", .wall = {2.0}, .user = 2.0, .system = 0.5};
+    struct carm_pairs_how how = how_of(&a, &b);
+    struct carm_pairs p;
     for (unsigned warmup = 0; warmup < 4; warmup += 3) {
+        set_up(state);
         how.warmup = warmup;
-        assert_int_equal(ftruncate(fd, 0), 0);
         assert_ok(carm_pairs_run(&how, &p, &err));
-        const ssize_t n = pread(fd, turns, sizeof turns, 0);
-        assert_int_equal(n, 2 * (CARM_PAIRS_LEAST + warmup));
-        for (ssize_t i = 0; i < n; i++) {
-            assert_int_equal(turns[i], 'a' + i % 2);
-        }
+        assert_string_equal(ran, warmup ? "ababab|abababababababab" : "|abababababababab");
+        assert_int_equal(p.n, CARM_PAIRS_LEAST);
+        assert_near(p.wall.seconds[0], 1.0, 1e-9);
+        assert_near(p.wall.seconds[1], 2.0, 1e-9);
+        assert_near(p.processor.seconds[0], 1.5, 1e-9);
+        assert_near(p.processor.seconds[1], 2.5, 1e-9);
+        assert_int_equal(p.verdict, CARM_PAIRS_SLOWER);
+        assert_near(p.shared, 0.25, 0.0);
+        assert_near(p.clock, 0.5, 1e-9);
+        assert_near(p.others, (80.0 - 1.0 - 8 * 4.0) / (1624.0), 1e-9);
+        assert_near(p.stolen, 0.5 / 1624.0, 1e-9);
     }
-    (void)close(fd);
-    assert_int_equal(unlink(path), 0);
+    /* little is known of the machine, or no more than the commands did */
+    set_up(state);
+    how.warmup = 0;
+    looked = false;
+    stat_text[1] = "cpu  100 0 0 9 9 0 0\n";
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_near(p.shared, -1.0, 0.0);
+    assert_near(p.clock, -1.0, 0.0);
+    assert_near(p.others, -1.0, 0.0);
+    assert_near(p.stolen, -1.0, 0.0);
+    set_up(state);
+    stat_text[1] = "cpu  200 0 0 9 9 0 0 25 0 0\n";
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_near(p.others, 0.0, 0.0);
+    assert_near(p.stolen, 0.0, 0.0);
 }
 
-/* Without a threshold a narrow interval is an answer; commands that end at once, or by a signal, have none. The pairs go on
- * until both times are decided or the budget ends. */
-TEST(pairs_have_an_end)
+/* Both times decide. The processor time is a part of the wall time, or where threads have more, in its place. */
+TEST_BETWEEN(both_times_decide, set_up, NULL)
 {
+    static const struct {
+        double wall[2], processor[2];
+        unsigned scatter; /* of the second's wall times: from 0.8 to 1.2 of it */
+        enum carm_pairs_verdict wall_is, part_is, verdict;
+        double part; /* its change */
+    } of[] = {
+        {{1.0, 1.2}, {0.1, 0.1}, 0, CARM_PAIRS_SLOWER, CARM_PAIRS_WITHIN, CARM_PAIRS_SLOWER, 0.0},
+        {{1.0, 1.0}, {0.5, 0.9}, 0, CARM_PAIRS_WITHIN, CARM_PAIRS_SLOWER, CARM_PAIRS_SLOWER, 0.4},
+        {{1.0, 0.8}, {0.5, 0.5}, 0, CARM_PAIRS_FASTER, CARM_PAIRS_WITHIN, CARM_PAIRS_FASTER, 0.0},
+        {{1.0, 1.0}, {0.9, 0.5}, 0, CARM_PAIRS_WITHIN, CARM_PAIRS_FASTER, CARM_PAIRS_FASTER, -0.4},
+        {{1.0, 1.01}, {0.5, 0.5}, 0, CARM_PAIRS_WITHIN, CARM_PAIRS_WITHIN, CARM_PAIRS_WITHIN, 0.0},
+        {{1.0, 1.0}, {4.0, 5.0}, 0, CARM_PAIRS_WITHIN, CARM_PAIRS_SLOWER, CARM_PAIRS_SLOWER, 0.25},
+        {{1.0, 1.0},
+         {0.5, 0.5},
+         4,
+         CARM_PAIRS_UNDECIDED,
+         CARM_PAIRS_WITHIN,
+         CARM_PAIRS_UNDECIDED,
+         0.0},
+        {{1.0, 1.0},
+         {0.9, 0.5},
+         4,
+         CARM_PAIRS_UNDECIDED,
+         CARM_PAIRS_FASTER,
+         CARM_PAIRS_UNDECIDED,
+         -0.4},
+        {{1.0, 1.0},
+         {0.5, 0.9},
+         4,
+         CARM_PAIRS_UNDECIDED,
+         CARM_PAIRS_SLOWER,
+         CARM_PAIRS_SLOWER,
+         0.4},
+        {{1.0, 1.0}, {0.0, 0.0}, 0, CARM_PAIRS_WITHIN, CARM_PAIRS_WITHIN, CARM_PAIRS_WITHIN, 0.0}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const double w = of[i].wall[1];
+        const struct planted a = {.name = "a", .wall = {of[i].wall[0]}, .user = of[i].processor[0]},
+                             b = {.name = "b",
+                                  .wall = {w, 0.8 * w, 1.1 * w, 1.2 * w},
+                                  .system = of[i].processor[1],
+                                  .scatter = of[i].scatter};
+        struct carm_pairs_how how = how_of(&a, &b);
+        struct carm_pairs p;
+        set_up(state);
+        how.budget = 1.0;
+        assert_ok(carm_pairs_run(&how, &p, &err));
+        assert_int_equal(p.wall.verdict, of[i].wall_is);
+        assert_int_equal(p.part.verdict, of[i].part_is);
+        assert_int_equal(p.processor.verdict, of[i].part_is);
+        assert_int_equal(p.verdict, of[i].verdict);
+        assert_near(p.part.change, of[i].part, 1e-9);
+        assert_near(p.processor.seconds[0], fmax(of[i].processor[0], 1e-6), 1e-12);
+    }
+}
+
+/* Pairs go on until they are decided, the budget ends, there are a thousand, or the user wants no more. Without a threshold an
+ * interval is to be narrow. */
+TEST_BETWEEN(pairs_have_an_end, set_up, NULL)
+{
+    /* 202 s for a pair and the second command, which takes half or twice as long as the first, or after 12 runs half */
+    const struct planted a = {.name = "a", .wall = {1.0}, .user = 0.5},
+                         b = {.name = "b", .wall = {0.5, 2.0}, .user = 0.5, .scatter = 2},
+                         calms = {.name = "b",
+                                  .wall = {0.5, 2.0},
+                                  .user = 0.5,
+                                  .scatter = 2,
+                                  .until = 12},
+                         equal = {.name = "b", .wall = {1.0}, .user = 0.5};
+    const struct {
+        const struct planted *second;
+        double budget, threshold, narrow;
+        unsigned interrupted;
+        size_t n;
+        enum carm_pairs_verdict verdict;
+    } of[] = {
+        {&b, 201.0 * 10 + 12.5, 0.05, 0.0, 0, 10, CARM_PAIRS_UNDECIDED},
+        {&b, 201.0 * 10 + 12.501, 0.05, 0.0, 0, 11, CARM_PAIRS_UNDECIDED},
+        {&b, 1e9, 0.05, 0.0, 2 * 9, 8, CARM_PAIRS_UNDECIDED},
+        {&b, 1e9, 0.05, 0.0, 2 * 9 + 1, 9, CARM_PAIRS_UNDECIDED},
+        {&equal, 1e9, 0.05, 0.0, 0, 8, CARM_PAIRS_WITHIN},
+        {&equal, 1e9, 0.0, 0.0, 0, 8, CARM_PAIRS_WITHIN},
+        {&b, 201.0 * 20, 0.0, 0.74, 0, 20, CARM_PAIRS_UNDECIDED},
+        {&b, 1e9, 0.0, 0.75, 0, 8, CARM_PAIRS_WITHIN},
+        {&calms, 1e9, 0.0, 0.1, 0, 26, CARM_PAIRS_FASTER}}; /* 26 pairs leave out 6 at each end */
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct carm_pairs_how how = how_of(&a, of[i].second);
+        struct carm_pairs p;
+        set_up(state);
+        how.budget = of[i].budget;
+        how.threshold = of[i].threshold;
+        how.narrow = of[i].narrow;
+        interrupted_at = of[i].interrupted;
+        assert_ok(carm_pairs_run(&how, &p, &err));
+        assert_int_equal(p.n, of[i].n);
+        assert_int_equal(p.verdict, of[i].verdict);
+        assert_int_equal(runs, i == 2 ? 2 * 9 : i == 3 ? 2 * 10 : 2 * p.n);
+    }
+    struct carm_pairs_how how = how_of(&a, &b);
     struct carm_pairs p;
-    struct carm_pairs_how how = {
-        .command = {"sleep 0.003", "sleep 0.003"}, .budget = 60.0, .narrow = 1e9};
+    set_up(state);
     assert_ok(carm_pairs_run(&how, &p, &err));
-    assert_int_equal(p.n, CARM_PAIRS_LEAST);
-    assert_int_equal(p.wall.verdict, CARM_PAIRS_WITHIN);
-    assert_int_equal(p.part.verdict, CARM_PAIRS_WITHIN);
-    how.narrow = 0.0;
-    how.budget = 0.2;
-    assert_ok(carm_pairs_run(&how, &p, &err));
-    assert_int_equal(p.wall.verdict, CARM_PAIRS_UNDECIDED);
-    how = (struct carm_pairs_how){
-        .command = {"sleep 0.002", "sleep 0.1"}, .budget = 60.0, .threshold = 0.5};
-    assert_ok(carm_pairs_run(&how, &p, &err));
-    assert_int_equal(p.wall.verdict, CARM_PAIRS_SLOWER);
-    assert_true(p.wall.low > 0.5 && p.wall.change > 1.0);
-    how.command[0] = "kill -9 $$";
-    assert_refused(carm_pairs_run(&how, &p, &err), -CARM_EINVAL,
-                   "'kill -9 $$' is ended by signal 9: times of failures say nothing");
-    how.command[0] = "exit 7";
-    assert_refused(carm_pairs_run(&how, &p, &err), -CARM_EINVAL, "'exit 7' ends with status 7");
-    how.command[0] = "read line && exit 5; sleep 0.002"; /* its input is empty */
-    assert_ok(carm_pairs_run(&how, &p, &err));
-    assert_string_equal(carm_pairs_verdict_name(CARM_PAIRS_WITHIN), "within");
-    assert_string_equal(carm_pairs_verdict_name(CARM_PAIRS_FASTER), "faster");
+    assert_int_equal(p.n, CARM_PAIRS_MOST);
+    set_up(state);
+    interrupted_at = 2 * 7 + 1;
+    assert_refused(carm_pairs_run(&how, &p, &err), -CARM_ENOTSUP, "interrupted after 7 of 8 pairs");
+    set_up(state);
+    interrupted_at = 1;
+    how.warmup = 3;
+    assert_refused(carm_pairs_run(&how, &p, &err), -CARM_ENOTSUP, "interrupted after 0 of 8 pairs");
+    assert_string_equal(ran, "a|");
+}
+
+TEST_BETWEEN(times_that_say_nothing, set_up, NULL)
+{
+    static const struct {
+        double wall[2];
+        int status;
+        const char *failing, *words; /* NULL = they say something */
+        const char *ran;
+    } of[] = {
+        {{1.01e-3, 1.0}, 0, "", NULL, "|abababababababab"},
+        {{0.99e-3, 1.0}, 0, "", "the commands end within a millisecond", "|abababababababab"},
+        {{1.0, 0.99e-3}, 0, "", "the commands end within a millisecond", "|abababababababab"},
+        {{1.0, 1.0}, 7 << 8, "", "'b' ends with status 7: times of failures say nothing", "|ab"},
+        {{1.0, 1.0}, 9, "", "'b' is ended by signal 9: times of failures say nothing", "|ab"},
+        {{1.0, 1.0}, 0, "open", "no process", "|."},
+        {{1.0, 1.0}, 0, "go", "no sh", "|."},
+        {{1.0, 1.0}, 0, "wait", "lost", "|a"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const struct planted a = {.name = "a", .wall = {of[i].wall[0]}, .user = 0.1},
+                             b = {.name = "b",
+                                  .wall = {of[i].wall[1]},
+                                  .user = 0.1,
+                                  .status = of[i].status};
+        struct carm_pairs_how how = how_of(&a, &b);
+        struct carm_pairs p;
+        set_up(state);
+        now = 0.0;
+        how.budget = 0.0;
+        failing = of[i].failing;
+        if (of[i].words) {
+            assert_refused(carm_pairs_run(&how, &p, &err), failing[0] ? -CARM_EIO : -CARM_EINVAL,
+                           of[i].words);
+        } else {
+            assert_ok(carm_pairs_run(&how, &p, &err));
+        }
+        assert_string_equal(ran, of[i].ran);
+    }
+    static const char *const names[] = {"within", "slower", "faster", "not comparable"};
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(carm_pairs_verdict_name((enum carm_pairs_verdict)i), names[i]);
+    }
 }
