@@ -45,24 +45,26 @@ static void find_level(const struct carm_mark *m, struct level *out)
 /* The counts of one iteration between two numbers of them. returns false where more iterations count less */
 static bool find_slope(const struct level *low, const struct level *high, struct carm_counts *out)
 {
+    bool rises = true;
     *out = high->counts;
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         out->q[q].value = (high->counts.q[q].value - low->counts.q[q].value) /
                           (high->iterations - low->iterations);
-        if (out->q[q].value < 0.0) {
-            return false;
-        }
+        rises = rises && out->q[q].value >= 0.0;
     }
-    return true;
+    return rises;
 }
 
-static bool is_equal(const struct carm_counts *a, const struct carm_counts *b)
+/* The largest difference of counts, as a share of b's */
+static double apart(const struct carm_counts *a, const struct carm_counts *b)
 {
-    bool equal = true;
+    double most = 0.0;
     for (int q = 0; q < CARM_Q_COUNT; q++) {
-        equal = equal && a->q[q].value == b->q[q].value;
+        if (a->q[q].value != b->q[q].value) {
+            most = fmax(most, fabs(a->q[q].value / b->q[q].value - 1.0));
+        }
     }
-    return equal;
+    return most;
 }
 
 static double instructions(const struct carm_counts *c)
@@ -94,17 +96,17 @@ static void by_difference(const struct level *of, size_t n, struct carm_row *row
     } else if (n == 2) {
         snprintf(note, size, "by difference of %.0f and %.0f iterations; setup: %.0f instructions",
                  low->iterations, high->iterations, setup);
-    } else if (find_slope(&of[n - 3], low, &before) && is_equal(&before, &row->counts)) {
+    } else if (find_slope(&of[n - 3], low, &before) && apart(&before, &row->counts) == 0.0) {
         snprintf(note, size,
                  "exact: by difference of %.0f, %.0f and %.0f iterations; setup: %.0f instructions",
                  of[n - 3].iterations, low->iterations, high->iterations, setup);
-    } else if (fabs(instructions(&before) / instructions(&row->counts) - 1.0) < 1e-6) {
+    } else if (apart(&before, &row->counts) < 1e-6) {
         snprintf(
             note, size,
             "by difference of %.0f, %.0f and %.0f iterations, which agree within %.1g; setup: %.0f "
             "instructions",
-            of[n - 3].iterations, low->iterations, high->iterations,
-            fabs(instructions(&before) / instructions(&row->counts) - 1.0), setup);
+            of[n - 3].iterations, low->iterations, high->iterations, apart(&before, &row->counts),
+            setup);
     } else {
         snprintf(
             note, size,
@@ -130,6 +132,9 @@ static void by_calls(const struct carm_mark *m, const struct level *of, struct c
             "one call of %.0f iteration%s, with its setup; mark it twice with other numbers of "
             "iterations to count without",
             of->iterations, of->iterations > 1.0 ? "s" : "");
+    } else if (more != 0.0 && m->calls == 2) {
+        snprintf(row->note, sizeof row->note,
+                 "the second of 2 calls; the first one had %+.0f instructions", more);
     } else if (more != 0.0) {
         snprintf(row->note, sizeof row->note,
                  "exact: %llu calls are equal; the first one had %+.0f instructions", calls - 1,
@@ -152,7 +157,7 @@ static void put_row(const struct carm_mark *marks, size_t n, size_t at, const st
                     struct carm_row *row)
 {
     enum { LEVELS = 3 };
-    struct level levels[LEVELS] = {{.iterations = 0.0}};
+    struct level levels[LEVELS];
     size_t k = 0;
     *row = (struct carm_row){.threads = 1, .share = 1.0};
     snprintf(row->name, sizeof row->name, "%s", *marks[at].name ? marks[at].name : "unnamed");
@@ -165,7 +170,7 @@ static void put_row(const struct carm_mark *marks, size_t n, size_t at, const st
     /* the first call also binds symbols and fills caches: it is left out when three other calls are left */
     const size_t skip = k > LEVELS && of[0]->calls == 1 ? 1 : 0;
     qsort(of + skip, k - skip, sizeof *of, by_iterations);
-    const size_t nlevels = k - skip < LEVELS ? k - skip : LEVELS;
+    const size_t nlevels = k < LEVELS ? k : LEVELS;
     for (size_t i = 0; i < nlevels; i++) {
         find_level(of[k - nlevels + i], &levels[i]);
     }

@@ -43,6 +43,10 @@ static void is(size_t i, const char *name, double instructions, const char *note
     assert_true(fabs(rows[i].counts.q[CARM_Q_INSTRUCTIONS].value - instructions) < 1e-9);
     assert_true(fabs(rows[i].counts.q[CARM_Q_BYTES].value - 8.0 * instructions) < 1e-8);
     assert_int_equal(rows[i].counts.q[CARM_Q_BYTES].by, CARM_COUNTED_TRANSLATED);
+    assert_near(rows[i].counts.q[CARM_Q_INSTRUCTIONS].low, instructions, 1e-9);
+    assert_near(rows[i].counts.q[CARM_Q_INSTRUCTIONS].high, instructions, 1e-9);
+    assert_int_equal(rows[i].threads, 1);
+    assert_near(rows[i].share, 1.0, 0.0);
     assert_int_equal(rows[i].counts.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
     fail_if(!strstr(rows[i].note, note), "'%s' is not in '%s'", note, rows[i].note);
 }
@@ -61,6 +65,13 @@ TEST_BETWEEN(calls_of_one_number, NULL, done)
     is(2, "once", 2.5, "one call of 4 iterations, with its setup");
     is(3, "differ", 10, "not exact: the mean of 3 calls");
     is(4, "unnamed", 7, "one call of 1 iteration,");
+    assert_int_equal(rows[4].calls, 1);
+    /* two calls: one alone without what the first one does, or of two threads, that differ */
+    struct carm_mark two[] = {mark("second", 1, 2, 90, 10), mark("threads", 1, 2, 90, 10)};
+    two[1].differ = true;
+    look(two, 2);
+    is(0, "second", 10, "the second of 2 calls; the first one had +80 instructions");
+    is(1, "threads", 50, "not exact: the mean of 2 calls that differ");
 }
 
 TEST_BETWEEN(difference, NULL, done)
@@ -84,6 +95,13 @@ TEST_BETWEEN(differences_that_differ, NULL, done)
     look(marks, 3);
     is(0, "a", 3.1,
        "not exact: an iteration has 3 instructions between 10 and 20 iterations, 3.1 between 20 and 30");
+    marks[2] = mark("a", 30, 2, 97, 97); /* as many instructions, of other kinds */
+    marks[2].second.flops[0][0] = 5;
+    look(marks, 3);
+    is(0, "a", 3,
+       "not exact: an iteration has 3 instructions between 10 and 20 iterations, 3 between 20 and 30");
+    assert_near(rows[0].counts.q[CARM_Q_FLOPS].value, 0.5, 1e-9);
+    assert_string_equal(rows[0].isa, "scalar");
     marks[2] = mark("a", 30, 2, 60, 60);
     look(marks, 3);
     is(0, "a", 2, "not exact: 30 iterations count less than 20");
@@ -122,6 +140,17 @@ TEST_BETWEEN(first_calls_are_left_out, NULL, done)
                                      mark("a", 20, 1, 67, 0), mark("a", 30, 1, 97, 0)};
     look(four, 4);
     is(0, "a", 90.2, "between 30 and 40"); /* not one call */
+    const struct carm_mark largest[] = {mark("a", 40, 1, 999, 0), mark("a", 10, 1, 37, 0),
+                                        mark("a", 20, 1, 67, 0), mark("a", 30, 1, 97, 0)};
+    look(largest, 4);
+    is(0, "a", 3, "exact: by difference of 10, 20 and 30 iterations");
+    /* fewer instructions with more iterations, of which more are loads */
+    struct carm_mark falls[] = {mark("a", 10, 1, 137, 0), mark("a", 20, 1, 67, 0),
+                                mark("a", 30, 1, 97, 0)};
+    falls[0].first.loads = 0;
+    look(falls, 3);
+    is(0, "a", 3,
+       "an iteration has -7 instructions between 10 and 20 iterations, 3 between 20 and 30");
     const struct carm_mark twice[] = {mark("x", 7, 1, 40, 0), mark("x", 7, 1, 40, 0)};
     look(twice, 1);
     is(0, "x", 40.0 / 7, "one call of 7 iterations");
