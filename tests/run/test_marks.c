@@ -67,9 +67,11 @@ TEST_BETWEEN(calls_of_one_number, NULL, done)
     is(4, "unnamed", 7, "one call of 1 iteration,");
     assert_int_equal(rows[4].calls, 1);
     /* two calls: one alone without what the first one does, or of two threads, that differ */
-    struct carm_mark two[] = {mark("second", 1, 2, 90, 10), mark("threads", 1, 2, 90, 10)};
+    struct carm_mark two[] = {mark("second", 1, 2, 90, 10), mark("threads", 1, 2, 90, 10),
+                              mark("equal", 1, 2, 10, 10)};
     two[1].differ = true;
-    look(two, 2);
+    look(two, 3);
+    is(2, "equal", 10, "exact: 2 calls are equal");
     is(0, "second", 10, "the second of 2 calls; the first one had +80 instructions");
     is(1, "threads", 50, "not exact: the mean of 2 calls that differ");
 }
@@ -136,6 +138,10 @@ TEST_BETWEEN(first_calls_are_left_out, NULL, done)
                                       mark("a", 30, 1, 97, 0)};
     look(three, 3);
     is(0, "a", 3, "not exact: an iteration has -2.3 instructions between 10 and 20 iterations");
+    const struct carm_mark falling[] = {mark("a", 30, 1, 97, 0), mark("a", 10, 1, 37, 0),
+                                        mark("a", 20, 1, 67, 0)};
+    look(falling, 3);
+    is(0, "a", 3, "exact: by difference of 10, 20 and 30 iterations");
     const struct carm_mark four[] = {mark("a", 40, 2, 999, 999), mark("a", 10, 1, 37, 0),
                                      mark("a", 20, 1, 67, 0), mark("a", 30, 1, 97, 0)};
     look(four, 4);
