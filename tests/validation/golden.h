@@ -2,6 +2,7 @@
 /* A text of all that came out, compared with tests/validation/machines/NAME.txt, line by line; UPDATE=1 writes the file. */
 #pragma once
 
+#include "tests/fingerprint.h"
 #include "tests/unit.h"
 
 static char *said;
@@ -12,6 +13,17 @@ static inline void text_open(void)
 {
     text = open_memstream(&said, &said_bytes);
     assert_non_null(text);
+}
+
+/* A fingerprint of the text so far, which begins anew. */
+static inline unsigned text_print(void)
+{
+    uint64_t print = FINGERPRINT_NONE;
+    assert_int_equal(fclose(text), 0);
+    print = fingerprint(print, said, said_bytes);
+    free(said);
+    text_open();
+    return (unsigned)(print & 0xffff);
 }
 
 static inline void text_is(const char *name)

@@ -308,3 +308,25 @@ TEST(a_core_with_little_time)
     }
     text_is("core_little_time");
 }
+
+/* The deadline is over after each number of runs: a line for each. */
+TEST(each_run_may_be_the_last)
+{
+    char *lines = NULL;
+    size_t size = 0;
+    FILE *all = open_memstream(&lines, &size);
+    assert_non_null(all);
+    memset(&of, 0, sizeof of);
+    of.threads = 2;
+    of.quick = true;
+    of.name = "";
+    text_open();
+    for (of.over_at = 400; of.over_at < 7600; of.over_at += 263) {
+        walk();
+        (void)fprintf(all, "over at run %zu: text %04x\n", of.over_at, text_print());
+    }
+    assert_int_equal(fclose(all), 0);
+    (void)fputs(lines, text);
+    free(lines);
+    text_is("core_last_run");
+}

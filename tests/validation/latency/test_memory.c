@@ -32,6 +32,9 @@ static struct planted {
     double laying_out;     /* seconds of a layout, by the clock */
     size_t over_at;        /* job after which the deadline is over; 0 = none */
     size_t stop_at;        /* and after which the user stops */
+    bool refused;          /* memory */
+    uint64_t tlb[2];       /* entries; 0 0 = 64 and 512 */
+    double walk;           /* cycles beyond the first; 0 = 7, and 30 beyond the second */
 } of;
 
 static struct {
@@ -61,6 +64,10 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 
 int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *e)
 {
+    if (of.refused) {
+        (void)fprintf(text, "buffer of %zu bytes is refused\n", bytes);
+        return carm_fail(e, CARM_ENOMEM, "refused");
+    }
     *buffer = (struct carm_buffer){.start = aligned_alloc(2 * MIB, bytes), .bytes = bytes};
     assert_non_null(buffer->start);
     memset(buffer->start, 0, bytes);
@@ -124,7 +131,9 @@ static double cycles_of(uint64_t lines, bool apart)
                          : bytes <= 256 * KIB ? 14.0
                          : bytes <= 1 * MIB   ? 40.0
                                               : 240.0;
-    return level + (!apart || lines <= 64 ? 0.0 : lines <= 512 ? 7.0 : 30.0);
+    const uint64_t first = of.tlb[1] ? of.tlb[0] : 64, second = of.tlb[1] ? of.tlb[1] : 512;
+    const double last = of.walk > 0.0 ? of.walk : 30.0;
+    return level + (!apart || lines <= first ? 0.0 : lines <= second ? 7.0 : last);
 }
 
 /* Follows the chase once around, or until it is beyond the last cache. */
@@ -533,6 +542,89 @@ TEST(the_time_ends)
                -1);
     }
     text_is("memory_ends");
+}
+
+/* The same with each number of jobs before the deadline or the user ends it: a line for each. */
+TEST(each_job_may_be_the_last)
+{
+    char *lines = NULL;
+    size_t size = 0;
+    FILE *all = open_memstream(&lines, &size);
+    assert_non_null(all);
+    text_open();
+    for (size_t i = 1; i < 210; i += i < 100 ? 11 : 5) {
+        for (int stops = 0; stops < 2; stops++) {
+            append(&(struct planted){.name = "",
+                                     .caches = CACHES,
+                                     .ncaches = 2,
+                                     .memory_bytes = 6 * MIB,
+                                     .page_bytes = {SMALL, SMALL},
+                                     .quick = true,
+                                     .laying_out = 1e-3,
+                                     .over_at = stops ? 0 : i,
+                                     .stop_at = stops ? i : 0},
+                   -1);
+            (void)fprintf(all, "%s at job %zu: %zu jobs, %zu runs, text %04x\n",
+                          stops ? "stopped" : "over", i, seen.jobs, seen.runs, text_print());
+        }
+    }
+    assert_int_equal(fclose(all), 0);
+    (void)fputs(lines, text);
+    free(lines);
+    text_is("memory_last_job");
+}
+
+/* Sizes of buffers: four times the last cache, at least 128 MiB, at most 1 GiB and two fifths of the memory. */
+TEST(sizes_of_buffers)
+{
+    static const struct {
+        uint64_t cache, memory, bytes;
+    } rows[] = {{1, 1024, 128},    {32, 1024, 128},   {33, 1024, 132},   {64, 1024, 256},
+                {300, 8192, 1024}, {256, 8192, 1024}, {255, 8192, 1020}, {64, 645, 256},
+                {64, 640, 256},    {64, 635, 254},    {64, 100, 40},     {0, 1024, 128}};
+    text_open();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char wanted[64];
+        append(&(struct planted){.name = "sizes",
+                                 .caches = {{1, rows[i].cache * MIB, 1, 2, 8, -1}},
+                                 .ncaches = rows[i].cache > 0,
+                                 .memory_bytes = rows[i].memory * MIB,
+                                 .refused = true},
+               -1);
+        (void)snprintf(wanted, sizeof wanted, "buffer of %llu bytes is refused",
+                       (unsigned long long)(rows[i].bytes * MIB));
+        (void)fflush(text);
+        fail_if(!strstr(said, wanted), "row %zu: %s", i, said);
+        (void)text_print();
+    }
+    (void)fclose(text);
+    free(said);
+}
+
+/* TLBs: no level, one level whose misses cost nothing more, one that all pages stay in. */
+TEST(other_tlbs)
+{
+    static const struct {
+        uint64_t tlb[2];
+        double walk;
+    } rows[] = {{{0, 512}, 0.0},
+                {{64, 128}, 1e-9},
+                {{4096, 8192}, 0.0},
+                {{64, 2048}, 0.0},
+                {{64, 64}, 9.0}};
+    text_open();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        append(&(struct planted){.name = "another TLB",
+                                 .caches = CACHES,
+                                 .ncaches = 2,
+                                 .memory_bytes = 11 * MIB,
+                                 .page_bytes = {SMALL, SMALL},
+                                 .laying_out = 1e-3,
+                                 .tlb = {rows[i].tlb[0], rows[i].tlb[1]},
+                                 .walk = rows[i].walk},
+               -1);
+    }
+    text_is("memory_tlbs");
 }
 
 /* Memory of a node: all of its pages there, most of them, not known; it cannot be bound; no time. */
