@@ -70,11 +70,13 @@ int carm_pairs_judge(const double *times, size_t n, double threshold, struct car
 /* The machine beside the pairs. */
 struct weather {
     struct carm_looks looks; /* one before each run */
+    bool read;               /* what follows is known */
     double busy, stolen;     /* of /proc/stat at the begin, seconds */
     double begin;
 };
 
-/* Time that all processors were busy, and that the hypervisor took of it, in seconds since the system's start. */
+/* Time that all processors were busy, and that the hypervisor took of it, in seconds since the system's start.
+ * returns false where the system does not say */
 static bool read_load(double *busy, double *stolen)
 {
     double user, nice, system, idle, wait, irq, soft, steal;
@@ -84,9 +86,11 @@ static bool read_load(double *busy, double *stolen)
     if (f) {
         (void)fclose(f);
     }
-    const double hz = (double)sysconf(_SC_CLK_TCK);
-    *busy = read ? (user + nice + system + irq + soft) / hz : 0.0;
-    *stolen = read ? steal / hz : 0.0;
+    if (read) {
+        const double hz = (double)sysconf(_SC_CLK_TCK);
+        *busy = (user + nice + system + irq + soft) / hz;
+        *stolen = steal / hz;
+    }
     return read;
 }
 
@@ -97,7 +101,7 @@ static void sum_up(struct weather *w, double own, struct carm_pairs *out)
     const double seconds = carm_seconds_now() - w->begin;
     carm_looks_end(&w->looks);
     const bool looked = carm_looks_sum(&w->looks, 0.0, &core);
-    const bool read = read_load(&busy, &stolen) && seconds > 0.0;
+    const bool read = w->read && read_load(&busy, &stolen);
     out->shared = looked ? core.shared : -1.0;
     out->clock = looked ? core.fastest / core.slowest - 1.0 : -1.0;
     out->others = read ? fmax(busy - w->busy - own, 0.0) / seconds : -1.0;
@@ -106,16 +110,13 @@ static void sum_up(struct weather *w, double own, struct carm_pairs *out)
 
 static int run_once(const char *command, double *wall, double *processor, struct carm_err *err)
 {
-    static const char head[] = "exec </dev/null\n";
     struct carm_launch launch;
     struct rusage usage;
     int status = 0;
-    char *text = malloc(sizeof head + strlen(command));
-    if (!text) {
+    char *text;
+    if (asprintf(&text, "exec </dev/null\n%s", command) < 0) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory");
     }
-    memcpy(text, head, sizeof head - 1);
-    strcpy(text + sizeof head - 1, command);
     char *const argv[] = {(char[]){"sh"}, (char[]){"-c"}, text, NULL};
     int rc = carm_launch_open(&launch, argv, NULL, CARM_LAUNCH_QUIET, err);
     const double begin = carm_seconds_now();
@@ -205,7 +206,7 @@ int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, str
     }
     w.begin = carm_seconds_now();
     carm_looks_begin(&w.looks);
-    read_load(&w.busy, &w.stolen);
+    w.read = read_load(&w.busy, &w.stolen);
     while (!rc && out->n < CARM_PAIRS_MOST && !carm_interrupted) {
         for (size_t c = 0; c < 2 && !rc; c++) {
             const size_t at = 2 * out->n + c;

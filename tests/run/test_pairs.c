@@ -74,11 +74,11 @@ TEST(too_wide)
     assert_int_equal(judge(8, 0.0, 0.0, 0.0, 0.0).verdict, CARM_PAIRS_UNDECIDED);
 }
 
-/* The ranks of the interval are those of the sign test: of n = 8, 12, 20 and 50 changes 0, 1, 3 and 15 lie beyond each
+/* The ranks of the interval are those of the sign test: of n = 8, 12, 20, 50 and 103 changes 0, 1, 3, 15 and 37 lie beyond each
  * end. source: Hollander & Wolfe, table of the binomial distribution with p = 1/2 */
 TEST(the_interval_has_its_ranks)
 {
-    static const size_t numbers[][2] = {{8, 0}, {12, 1}, {20, 3}, {50, 15}};
+    static const size_t numbers[][2] = {{8, 0}, {12, 1}, {20, 3}, {50, 15}, {103, 37}};
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         const size_t n = numbers[k][0], out = numbers[k][1];
         struct carm_pairs_time t;
@@ -93,6 +93,22 @@ TEST(the_interval_has_its_ranks)
         assert_near(t.seconds[0], 2.0, 0.0);
         assert_near(t.seconds[1], 2.0 * (1.0 + t.change), 1e-12);
     }
+}
+
+/* Medians of each command's times, of the change of pairs */
+TEST(medians)
+{
+    static const double first[] = {10, 1, 2, 3, 4, 5, 6, 7};
+    struct carm_pairs_time t;
+    for (size_t i = 0; i < 8; i++) {
+        times[2 * i] = first[i];
+        times[2 * i + 1] = i ? first[i] : 30;
+    }
+    assert_int_equal(carm_pairs_judge(times, 8, 0.05, &t, NULL), 0);
+    assert_near(t.seconds[0], 4.5, 0.0);
+    assert_near(t.seconds[1], 4.5, 0.0);
+    assert_near(t.change, 0.0, 0.0);
+    assert_near(t.high, 2.0, 0.0);
 }
 
 /* Slower by the threshold is within; faster begins where the first command is slower by more than the threshold. */
@@ -290,6 +306,11 @@ TEST_BETWEEN(commands_run_in_pairs, set_up, NULL)
     assert_near(p.others, -1.0, 0.0);
     assert_near(p.stolen, -1.0, 0.0);
     set_up(state);
+    stat_text[0] = NULL; /* at the begin */
+    assert_ok(carm_pairs_run(&how, &p, &err));
+    assert_near(p.others, -1.0, 0.0);
+    assert_near(p.stolen, -1.0, 0.0);
+    set_up(state);
     stat_text[1] = "cpu  200 0 0 9 9 0 0 25 0 0\n";
     assert_ok(carm_pairs_run(&how, &p, &err));
     assert_near(p.others, 0.0, 0.0);
@@ -358,11 +379,11 @@ TEST_BETWEEN(both_times_decide, set_up, NULL)
  * interval is to be narrow. */
 TEST_BETWEEN(pairs_have_an_end, set_up, NULL)
 {
-    /* 202 s for a pair and the second command, which takes half or twice as long as the first, or after 12 runs half */
+    /* 202 s for a pair and the second command, which takes half or twice as long as the first; or 1.5 and 3 times, after 12 runs 1.5 */
     const struct planted a = {.name = "a", .wall = {1.0}, .user = 0.5},
                          b = {.name = "b", .wall = {0.5, 2.0}, .user = 0.5, .scatter = 2},
                          calms = {.name = "b",
-                                  .wall = {0.5, 2.0},
+                                  .wall = {1.5, 3.0},
                                   .user = 0.5,
                                   .scatter = 2,
                                   .until = 12},
@@ -382,7 +403,8 @@ TEST_BETWEEN(pairs_have_an_end, set_up, NULL)
         {&equal, 1e9, 0.0, 0.0, 0, 8, CARM_PAIRS_WITHIN},
         {&b, 201.0 * 20, 0.0, 0.74, 0, 20, CARM_PAIRS_UNDECIDED},
         {&b, 1e9, 0.0, 0.75, 0, 8, CARM_PAIRS_WITHIN},
-        {&calms, 1e9, 0.0, 0.1, 0, 26, CARM_PAIRS_FASTER}}; /* 26 pairs leave out 6 at each end */
+        {&calms, 1e9, 0.05, 0.0, 0, 8, CARM_PAIRS_SLOWER},
+        {&calms, 1e9, 0.0, 0.1, 0, 26, CARM_PAIRS_SLOWER}}; /* 26 pairs leave out 6 at each end */
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         struct carm_pairs_how how = how_of(&a, of[i].second);
         struct carm_pairs p;
