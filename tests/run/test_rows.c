@@ -407,7 +407,8 @@ TEST(regions_close_their_files)
     assert_true(input < 0 || dup2(input, 0) == 0);
     assert_true(closed && regions.times == -1 && regions.counts == -1);
     const int next = dup(0);
-    assert_true(next > 0 && close(next) == 0 && getrlimit(RLIMIT_NOFILE, &before) == 0);
+    assert_true(next > 0 && close(next) == 0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     few = before;
     few.rlim_cur = (rlim_t)next + 1;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
