@@ -502,7 +502,7 @@ int carm_run_change(struct carm_run_changed *changed, const struct carm_run *run
         const double share = profile->rows[i].share;
         struct carm_run_change *c = &changed->parts[i];
         *c = (struct carm_run_change){.loop = {1.0, 1.0}};
-        if (today[i].has && there[i].has) {
+        if (today[i].has) {
             *c = change_part(&today[i].verdict, &there[i].verdict);
         }
         changed->known += c->known ? share : 0.0;
