@@ -407,14 +407,15 @@ static void append(const struct shape *of)
     static struct carm_build_config config;
     struct carm_host host = {.clock = {.tsc_hz = tsc_hz, .synchronous = true},
                              .observer = &observer};
-    struct carm_model *m = NULL, *more = NULL;
+    struct carm_model *m = NULL, *second = NULL;
     struct carm_build_words words = of->words;
     shape = of;
     memset(&seen, 0, sizeof seen);
     seen.print = FINGERPRINT_NONE;
     seen.below_room = true;
     seen.noise = of->noise;
-    slowest = of->even ? 0.97 : 0.80;
+    speeds.least = of->even ? 0.97 : 0.80;
+    speeds.span = of->even ? 0.03 : 0.20;
     seen.lag = of->lag;
     seen.odd = of->odd;
     seen.slow = of->slow;
@@ -450,12 +451,12 @@ static void append(const struct shape *of)
         words.quick = "yes";
         words.memory = "200M";
         assert_ok(carm_build_configure(&config, &words, &host.cpu, host.topo, &err));
-        assert_ok(build_of(&config, &host, m, &more));
-        for (size_t i = 0; i < more->nroofs; i++) {
-            put_roofs(&more->roofs[i]);
+        assert_ok(build_of(&config, &host, m, &second));
+        for (size_t i = 0; i < second->nroofs; i++) {
+            put_roofs(&second->roofs[i]);
         }
     }
-    carm_model_free(more);
+    carm_model_free(second);
     carm_model_free(m);
     carm_topo_close(host.topo);
     for (size_t i = 0; of->found && i < of->found->n; i++) {
