@@ -1255,7 +1255,9 @@ TEST(passed_strings)
             restore(&before);
             assert_string_equal(run.incomplete, "");
         }
-        assert_true(got[0].in_windows > 100 && got[0].taken > got[0].in_windows + 100);
+        assert_true(got[0].in_windows > 100);
+        /* of 100 classes or more, the buffers may lie in none that is recorded */
+        assert_true(every > 10 || got[0].taken > got[0].in_windows + 100);
         assert_true(every == 1 || got[0].passed[0] > 100);
         got[1].sample = got[0].sample;
         assert_memory_equal(&got[0], &got[1], sizeof got[0]);
@@ -1430,7 +1432,7 @@ static int discard(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
     }
-    (void)shell("cd %2$s && rm -f one.so two.so used.so calls", "", folder, "");
+    (void)shell("cd %s && rm -f one.so two.so used.so calls%s%s", folder, "", "");
     return rmdir(folder);
 }
 
