@@ -275,3 +275,61 @@ TEST(words)
     }
     text_is("words");
 }
+
+/* Codes that won before: of this machine, of the ISA and mix, in each precision, once, and at most sixteen; and the wider
+ * choice of a search. */
+TEST(winners)
+{
+    static const char *const codes[] = {"A.avx2.dp.2:1.u22.s3",
+                                        "B.avx2.dp.add.f20.c10",
+                                        "C.avx2.dp.2:1.fma.u8.f16.c8",
+                                        "A.sse.dp.2:1.u22.s3",
+                                        "A.avx2.dp.1:1.u22.s2",
+                                        "A.avx2.sp.2:1.u22.s3",
+                                        "A.avx2.dp.2:1.u4",
+                                        "no code",
+                                        "A.avx2.sp.2:1.u26.s3",
+                                        "A.avx2.dp.2:1.u2",
+                                        "A.avx2.dp.2:1.u3",
+                                        "A.avx2.dp.2:1.u5",
+                                        "A.avx2.dp.2:1.u7",
+                                        "A.avx2.dp.2:1.u9",
+                                        "A.avx2.dp.2:1.u11",
+                                        "A.avx2.dp.2:1.u12",
+                                        "A.avx2.dp.2:1.u13",
+                                        "A.avx2.dp.2:1.u14",
+                                        "A.avx2.dp.2:1.u15",
+                                        "A.avx2.dp.2:1.u17",
+                                        "A.avx2.dp.2:1.u18",
+                                        "A.avx2.dp.2:1.u19",
+                                        "A.avx2.dp.2:1.u20",
+                                        "A.avx2.dp.2:1.u21"};
+    enum { N = sizeof codes / sizeof *codes };
+    static struct carm_winner items[N];
+    struct carm_winners known = {.items = items}, found = {.n = 0};
+    const struct carm_cpu cpu = cpu_with(CARM_AVX2, true);
+    struct carm_build_config c;
+    text_open();
+    for (size_t i = 0; i < N; i++) {
+        (void)snprintf(items[i].machine, sizeof items[i].machine, "%s",
+                       i == 10 ? "Zen 4" : "Zen 3");
+        (void)snprintf(items[i].code, sizeof items[i].code, "%s", codes[i]);
+    }
+    for (size_t n = 0; n < N + 2; n += n < 3 ? 1 : n < N ? N - 3 : 1) {
+        const struct carm_build_words words = {
+            .isa = "avx2", .precision = "dp,sp", .ldst = "2:1,1:1", .ops = "fma"};
+        assert_ok(carm_build_configure_codes(&c, &words, &cpu, &err));
+        (void)strcpy(c.machine, "Zen 3");
+        known.n = n < N ? n : N;
+        c.known = &known;
+        c.found = n > N ? &found : NULL;
+        (void)fprintf(text, "%zu known winners%s\n", known.n, c.found ? ", and a search" : "");
+        put_codes(&c, &cpu, true);
+    }
+    const struct carm_build_words all = {.isa = "sse", .precision = "dp", .ops = "fma"};
+    assert_ok(carm_build_configure_codes(&c, &all, &cpu, &err));
+    c.found = &found;
+    (void)fprintf(text, "a search of all mixes\n");
+    put_codes(&c, &cpu, true);
+    text_is("words_winners");
+}
