@@ -260,12 +260,14 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, con
     if (rc) {
         goto out;
     }
-    if (sockets && carm_counter_set_stop(sockets, more, err) == 0) {
+    struct carm_err why = {""};
+    if (sockets && carm_counter_set_stop(sockets, more, &why) == 0) {
         for (size_t i = 0; i < recipe->nevents; i++) {
             readings[i] = more[i].present ? more[i] : readings[i];
         }
+    } else if (sockets) {
+        snprintf(note, sizeof note, "DRAM bytes: %.200s", why.text);
     }
-    struct carm_err why = {""};
     if (carm_recipe_evaluate(recipe, readings, NULL, &counts, &why) != 0) {
         snprintf(run->counted, sizeof run->counted, "unavailable: %.200s", why.text);
     } else {
@@ -443,9 +445,11 @@ static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
         user += run->each[i].user_seconds / (double)run->neach;
         system += run->each[i].system_seconds / (double)run->neach;
     }
-    run->user_seconds = user;
-    run->system_seconds = system;
-    run->cpu_seconds = user + system;
+    if (run->neach) {
+        run->user_seconds = user;
+        run->system_seconds = system;
+        run->cpu_seconds = user + system;
+    }
     if (wrong) {
         snprintf(run->unrepeated, sizeof run->unrepeated, "%zu of %u runs were made: %s",
                  run->neach ? run->neach : 1, run->repeat, wrong);
