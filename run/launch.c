@@ -164,7 +164,7 @@ static _Noreturn void child(char *const *argv, char *const *environment, unsigne
 {
     const struct carm_output *output = launch->output;
     char go;
-    ssize_t n = 1;
+    ssize_t n;
     /* the program ends with carm; carm may have ended already */
     if ((launch->keeper < 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) || getppid() != parent) {
         _exit(127);

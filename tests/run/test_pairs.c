@@ -285,6 +285,7 @@ TEST_BETWEEN(commands_run_in_pairs, set_up, NULL)
         assert_ok(carm_pairs_run(&how, &p, &err));
         assert_string_equal(ran, warmup ? "ababab|abababababababab" : "|abababababababab");
         assert_int_equal(p.n, CARM_PAIRS_LEAST);
+        assert_int_equal(looks, 2 * CARM_PAIRS_LEAST + 1000); /* and the end */
         assert_near(p.wall.seconds[0], 1.0, 1e-9);
         assert_near(p.wall.seconds[1], 2.0, 1e-9);
         assert_near(p.processor.seconds[0], 1.5, 1e-9);

@@ -488,6 +488,9 @@ TEST_BETWEEN(a_parent, set_up, NULL)
             assert_refused(carm_launch_open(&l, argv, NULL, of[i].flags, &err), -CARM_EIO,
                            of[i].words[0] == '(' ? of[i].words + 1 : of[i].words);
             assert_int_equal(l.keeper, -1);
+            assert_int_equal(l.pid, -1);
+            assert_int_equal(l.gate, -1);
+            assert_int_equal(l.report, -1);
             assert_null(l.output);
         } else {
             assert_ok(carm_launch_open(&l, argv, NULL, of[i].flags, &err));
@@ -530,6 +533,7 @@ TEST_BETWEEN(a_child, set_up, NULL)
         {"raise;", CARM_LAUNCH_TRACED, 1, "", true, false,
          "trace 0; raise 19; write 53: 3; exit 127; "},
         {"gate;", 0, 1, "", true, false, "read 50, 1; exit 127; "},
+        {"given up;", 0, 1, "010", true, false, "read 50, 1; exit 127; "},
         {"given up;", 0, 1, "", true, false, "read 50, 1; exit 127; "}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
         char with[32];
@@ -630,6 +634,21 @@ TEST_BETWEEN(signals_are_passed_on, set_up, NULL)
     }
     assert_int_equal(turns, 100);
     assert_int_equal(kills, 1);
+    /* to 256 of many */
+    char many[300 * 5 + 1] = "";
+    for (int i = 0; i < 300; i++) {
+        snprintf(many + strlen(many), sizeof many - strlen(many), "%d ", 1000 + i);
+    }
+    const char *const all[][2] = {{path, many}, {path, " "}, {NULL, NULL}};
+    set_up(state);
+    show(all);
+    carm_launch_pass_on(1);
+    kills = 0;
+    for (const char *at = events; (at = strstr(at, "kill ")); at++) {
+        kills++;
+    }
+    assert_int_equal(kills, 256);
+    assert_non_null(strstr(events, "kill 1255+1; "));
 }
 
 /* The keeper kills the latest program that it was told of, with all that the program's threads have started, if it is still
