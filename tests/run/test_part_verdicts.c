@@ -920,6 +920,17 @@ TEST(changed_machines)
     }
 }
 
+/* A program without parts stays as it is. */
+TEST(changed_nothing)
+{
+    const struct carm_profile empty = {.has_time = true};
+    const struct carm_run ran = {.budget = 0};
+    struct carm_run_changed c;
+    assert_ok(carm_run_change(&c, &ran, &empty, NULL, NULL, &model, &core, &err));
+    assert_true(c.program.low == 1.0 && c.program.high == 1.0 && c.known == 0.0);
+    free(c.parts);
+}
+
 /* Other caches, where twice as many bytes come from memory. */
 TEST(changed_caches)
 {
