@@ -153,7 +153,7 @@ struct carm_ready {
     /* tables of the engine's cache, rows and maps of the tally, struct carm_ready_file */
     struct carm_ready_part blocks, links, maps, hash, rows, tally_maps, files;
     struct carm_ready_part
-        table; /* of indirect branches, with the entries of the first files; 0 bytes = none */
+        table; /* of indirect branches, with the entries of files that say so; 0 bytes = none */
     struct carm_ready_region {
         uint64_t begin, at, rare_begin, rare;
         uint64_t nblocks;
@@ -161,10 +161,17 @@ struct carm_ready {
     } regions[CARM_READY_REGIONS];
 };
 
+/* Whether the entries of a file are in the table of indirect branches. */
+enum carm_ready_entered {
+    CARM_ENTERED_NOT,
+    CARM_ENTERED_FIRST, /* the file is mapped when the program begins */
+    CARM_ENTERED_LATER, /* the program maps it: the file must be the same then, or its entries leave the table */
+};
+
 /* Code of a mapped file that the blocks depend on, as lines, and the blocks that indirect branches enter. */
 struct carm_ready_file {
     uint64_t begin, end;
-    uint64_t first; /* 1: mapped when the program begins */
+    uint64_t entered; /* enum carm_ready_entered */
     struct carm_ready_part runs, lines,
         entries; /* struct carm_ready_run; bytes; struct carm_ready_entry */
 };

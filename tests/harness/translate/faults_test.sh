@@ -76,6 +76,13 @@ finds 'ready code of other bytes' ready cache.c '!same(at, lines, bytes)' 'false
 finds 'kept code of earlier bytes' kept_of_rewritten ready.c 'carm_cache_is_awake(number)) {' 'true) {'
 finds 'a table of branches that is copied' faults_of_programs cache.c \
     'here = carm_ready->table.bytes == sizeof carm_table' 'here = false'
+finds 'entries of libraries that are written one by one' faults_of_programs ready.c \
+    'entered\[i\] = CARM_ENTERED_LATER' '(void)i'
+finds 'entries of a library that is another one now' kept_of_rewritten cache.c 'leave_early(i);' ''
+finds 'a longer mapping that is taken for that of a library' kept_of_rewritten cache.c \
+    'all \&\& begin == f->begin \&\& end == f->end' 'all'
+finds 'entries of a library that is not compared when it is mapped' kept_of_rewritten cache.c \
+    '!overlaps(f, begin, end)) {' 'true) {'
 finds 'ready code that is executed before it is compared' ready cache.c 'number < nready \&\&' 'false \&\&'
 finds 'a branch that is turned round and keeps its condition' kept_of_branches cache.c '\*condition ^= 1' '(void)condition'
 finds 'another jump that is turned round' kept_of_branches cache.c '!is_conditional(patch)' 'false'

@@ -39,7 +39,8 @@ static uint32_t hash_places;
 
 uint64_t carm_ready_bytes;
 static bool tried[CARM_TALLY_MAPS + 1], awake[CARM_TALLY_MAPS + 1]; /* by a block's file_map */
-static uint32_t nready; /* blocks of ready code: the first ones */
+static bool early[CARM_TALLY_MAPS + 1]; /* its entries are in the table before it is mapped */
+static uint32_t nready;                 /* blocks of ready code: the first ones */
 
 /* A block of ready code whose bytes in the program have not been compared. */
 static bool is_asleep(uint32_t number)
@@ -58,7 +59,8 @@ static uint32_t *new_hash(uint32_t places)
 }
 
 static bool take_ready(void);
-static bool take_first(void);
+static void leave_chain(const struct carm_block *block);
+static bool take_table(void);
 
 bool carm_cache_open(void)
 {
@@ -68,7 +70,7 @@ bool carm_cache_open(void)
     carm_links = carm_pages((uint64_t)CARM_LINKS_MAX * sizeof *carm_links, prot);
     carm_maps = carm_pages((uint64_t)CARM_MAPS_MAX * sizeof *carm_maps, prot);
     if (carm_blocks && carm_links && carm_maps && carm_boot.ready && r->bytes && take_ready()) {
-        return carm_ready != NULL && take_first();
+        return carm_ready != NULL && take_table();
     }
     carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
     hash_places = HASH_FIRST;
@@ -245,23 +247,41 @@ static bool is_first_here(uint32_t number)
     return range && range->map == number && fits(f);
 }
 
-/* Takes the table with the entries of the first files, if all of them are there, in place of one whose entries are written
- * one by one: 128 pages would be copied. returns false: no memory */
-static bool take_first(void)
+static bool overlaps(const struct carm_ready_file *f, uint64_t begin, uint64_t end)
+{
+    return f->begin < end && begin < f->end;
+}
+
+/* Whether the table's entries of a file fit this program: its code is there, or nothing is there yet. */
+static bool is_entered(uint32_t number)
+{
+    const struct carm_ready_file *f = ready_file(number);
+    bool free = f->end != 0;
+    for (uint32_t i = 0; i < carm_boot.nranges; i++) {
+        free = free && !overlaps(f, carm_boot.ranges[i].begin, carm_boot.ranges[i].end);
+    }
+    return f->entered == CARM_ENTERED_NOT ||
+           (f->entered == CARM_ENTERED_FIRST ? is_first_here(number) : free);
+}
+
+/* Takes the table with entries, if all files that are mapped now are as they were, in place of one whose entries are
+ * written one by one: 35 of its pages would be copied for `true`, each at a page fault. returns false: no memory */
+static bool take_table(void)
 {
     bool here = carm_ready->table.bytes == sizeof carm_table;
     for (uint32_t i = 1; i <= carm_ready->nfiles && here; i++) {
-        here = !ready_file(i)->first || is_first_here(i);
+        here = is_entered(i);
     }
     if (!here) {
         carm_pages_now(carm_table, sizeof carm_table);
         return true;
     }
     for (uint32_t i = 1; i <= carm_ready->nfiles; i++) {
-        if (ready_file(i)->first) {
+        if (ready_file(i)->entered == CARM_ENTERED_FIRST) {
             tried[i] = awake[i] = true;
             carm_ranges_mark(ready_file(i)->begin, ready_file(i)->end);
         }
+        early[i] = ready_file(i)->entered == CARM_ENTERED_LATER;
     }
     return put(&carm_ready->table, carm_table, PROT_READ | PROT_WRITE);
 }
@@ -281,6 +301,17 @@ static void enter_all(const struct carm_ready_file *f)
     }
 }
 
+/* The entries of a file that is not there as expected leave the table. */
+static void leave_early(uint32_t number)
+{
+    const struct carm_ready_file *f = ready_file(number);
+    const struct carm_ready_entry *e = carm_ready_at(carm_ready, &f->entries);
+    early[number] = false;
+    for (uint64_t i = 0; i < f->entries.bytes / sizeof *e; i++) {
+        leave_chain(&carm_blocks[e[i].block]);
+    }
+}
+
 bool carm_cache_wake(const struct carm_range *range)
 {
     const uint32_t number = range->map;
@@ -292,10 +323,28 @@ bool carm_cache_wake(const struct carm_range *range)
     if (!fits(f)) {
         return false;
     }
-    enter_all(f);
+    if (!early[number]) {
+        enter_all(f);
+    }
     carm_ranges_mark(f->begin, f->end);
     awake[number] = true;
     return true;
+}
+
+void carm_cache_mapped(uint64_t begin, uint64_t end, bool all)
+{
+    for (uint32_t i = 1; carm_ready && i <= carm_ready->nfiles; i++) {
+        const struct carm_ready_file *f = ready_file(i);
+        if (!early[i] || tried[i] || !overlaps(f, begin, end)) {
+            continue;
+        }
+        /* other memory may be mapped over a part of a longer mapping: the file is then looked for when it is executed */
+        const bool whole = all && begin == f->begin && end == f->end;
+        const struct carm_range *range = whole ? carm_ranges_look(begin) : NULL;
+        if (!range || range->map != i || !carm_cache_wake(range)) {
+            leave_early(i);
+        }
+    }
 }
 
 void carm_cache_leave_all(void)

@@ -230,6 +230,9 @@ extern const struct carm_ready *carm_ready; /* NULL: none */
 extern uint64_t carm_ready_bytes;           /* mapped at CARM_READY_AT */
 /* Takes the blocks of a range that begins to be executed into use. returns whether there are any */
 bool carm_cache_wake(const struct carm_range *range);
+/* The program has mapped executable memory: ready code of a file that was expected there is compared.
+ * all  no code of the program's is left out of the counts */
+void carm_cache_mapped(uint64_t begin, uint64_t end, bool all);
 bool carm_cache_sleeps(uint32_t number); /* the program has not mapped a file of ready code */
 /* Not of ready code, or the program has the same code. Else there are blocks of other code. */
 bool carm_cache_is_awake(uint32_t number);

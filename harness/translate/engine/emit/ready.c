@@ -199,31 +199,36 @@ static void take_all(const struct carm_ready_job *job)
     }
 }
 
-static bool is_first[CARM_TALLY_MAPS + 1]; /* by a block's file_map */
+static enum carm_ready_entered entered[CARM_TALLY_MAPS + 1]; /* by a block's file_map */
 
-/* Files that were mapped when this program began: the program and ld.so. returns whether there are any */
-static bool find_first(const struct carm_tally_map *maps, uint32_t nfiles)
+/* Which files have their entries in the table: the program and ld.so, which were mapped when this program began, and
+ * files that it has mapped and still has. returns whether there are any of the first */
+static bool find_entered(const struct carm_tally_map *maps, uint32_t nfiles)
 {
     bool any = false;
-    for (uint32_t i = 0; i < carm_boot.nranges; i++) {
-        const struct carm_range *now = carm_ranges_find(carm_boot.ranges[i].begin);
-        const uint32_t number = now && now->map <= nfiles ? now->map : 0;
-        const bool is = number && carm_cache_is_awake(number) && maps[number - 1].path[0] == '/' &&
-                        maps[number - 1].begin == carm_boot.ranges[i].begin &&
-                        maps[number - 1].end == carm_boot.ranges[i].end;
-        is_first[number] |= is;
-        any |= is;
+    for (uint32_t i = 1; i <= nfiles; i++) {
+        const struct carm_tally_map *map = &maps[i - 1];
+        const struct carm_range *now = carm_ranges_find(map->begin);
+        if (map->path[0] == '/' && now && now->map == i && carm_cache_is_awake((uint16_t)i)) {
+            entered[i] = CARM_ENTERED_LATER;
+        }
+        for (uint32_t k = 0; k < carm_boot.nranges && entered[i]; k++) {
+            if (map->begin == carm_boot.ranges[k].begin && map->end == carm_boot.ranges[k].end) {
+                entered[i] = CARM_ENTERED_FIRST;
+                any = true;
+            }
+        }
     }
     return any;
 }
 
 /* The entries of a file lead to those of files that were executed before, which are most often in use before. */
-static void enter_by_file(bool first, uint32_t nfiles)
+static void enter_by_file(enum carm_ready_entered how, uint32_t nfiles)
 {
     static bool done[CARM_TALLY_MAPS + 1];
     for (uint32_t begin = 0; begin < carm_nblocks; begin++) {
         const uint16_t number = carm_blocks[begin].file_map;
-        if (done[number] || is_first[number] != first) {
+        if (done[number] || entered[number] != how) {
             continue;
         }
         for (uint32_t i = begin; i < carm_nblocks; i++) {
@@ -235,18 +240,19 @@ static void enter_by_file(bool first, uint32_t nfiles)
     }
 }
 
-/* Enters all blocks, first those of the first files, whose table programs take as a whole. returns false: no room */
+/* Enters all blocks, first those of the files whose entries programs take as a whole. returns false: no room */
 static bool put_table(struct carm_ready *to, uint64_t *at, const struct carm_tally_map *maps,
                       uint32_t nfiles)
 {
     carm_cache_leave_all();
-    const bool any = find_first(maps, nfiles);
-    enter_by_file(true, nfiles);
+    const bool any = find_entered(maps, nfiles);
+    enter_by_file(CARM_ENTERED_FIRST, nfiles);
+    enter_by_file(CARM_ENTERED_LATER, nfiles);
     void *table = any ? carm_ready_room(to, at, &to->table, sizeof carm_table) : NULL;
     if (table) {
         memcpy(table, carm_table, sizeof carm_table);
     }
-    enter_by_file(false, nfiles);
+    enter_by_file(CARM_ENTERED_NOT, nfiles);
     return table || !any;
 }
 
@@ -279,8 +285,8 @@ static void put_all(struct carm_ready *to, const struct carm_tally_map *maps, ui
                 ? (const struct carm_ready_file *)carm_ready_at(carm_ready, &carm_ready->files) + i
                 : NULL;
         good = put_file(to, &at, &names[i], (uint16_t)(i + 1), old, &files[i]);
-        files[i].first = is_first[i + 1];
-        to->table.bytes = files[i].first && !files[i].end ? 0 : to->table.bytes;
+        files[i].entered = entered[i + 1];
+        to->table.bytes = files[i].entered && !files[i].end ? 0 : to->table.bytes;
     }
     to->bytes = good && files && at <= CARM_READY_BYTES ? at : 0;
 }

@@ -103,6 +103,9 @@ static void changed(uint64_t begin, uint64_t bytes, bool executable, uint32_t fl
     if (carm_ranges_set(first, end, executable, flags)) {
         carm_cache_forget(first, end);
     }
+    if (executable) {
+        carm_cache_mapped(first, end, carm_account_all());
+    }
     carm_unlock();
 }
 
@@ -112,6 +115,9 @@ static void protected(uint64_t begin, uint64_t bytes, uint64_t prot)
     carm_lock();
     if (carm_ranges_protect(begin, end, prot & PROT_EXEC, prot & PROT_WRITE)) {
         carm_cache_forget(begin, end);
+    }
+    if (prot & PROT_EXEC) {
+        carm_cache_mapped(begin, end, carm_account_all());
     }
     carm_unlock();
 }
