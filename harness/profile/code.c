@@ -287,8 +287,7 @@ bool carm_code_dispatches(const struct carm_flow_code *code)
 bool carm_code_is_target(const struct carm_flow_code *code, size_t piece)
 {
     const struct carm_code_piece *p = &code->pieces[piece];
-    const struct carm_code_piece *before = piece > 0 ? p - 1 : NULL;
-    const bool returns = before && before->end == p->at && before->n > 0 &&
-                         code->ops[before->first + before->n - 1].flags & CARM_OPCODE_CALL;
+    const bool returns = piece > 0 && p[-1].end == p->at && p[-1].n > 0 &&
+                         code->ops[p[-1].first + p[-1].n - 1].flags & CARM_OPCODE_CALL;
     return p->entered && !returns;
 }

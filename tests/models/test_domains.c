@@ -130,6 +130,12 @@ TEST(pages_elsewhere)
         assert_non_null(strstr(m.changed, "from numa:1 to the memory of numa:4: 0.25 times"));
         assert_refused(carm_numa_use(&m, "numa:7", &err), -CARM_ENOTSUP,
                        "no bandwidth to numa:7; it has numa:0 to numa:0, ");
+        assert_non_null(strstr(err.text, "numa:1 to"));
+        for (size_t i = 0; i < m.nnuma; i++) { /* latencies alone were measured */
+            pairs[i].bandwidth *= pairs[i].from != 1;
+        }
+        (void)carm_numa_use(&m, "numa:7", &err);
+        assert_null(strstr(err.text, "numa:1 to"));
         assert_refused(carm_numa_use(&m, "node1", &err), -CARM_EINVAL,
                        "write numa:1 or interleaved");
         m.nnuma = m.nnuma_nodes = 0;

@@ -182,6 +182,24 @@ TEST(takes_the_attainable_plateau)
     assert_near(r[1].bandwidth, 270e9, 1e9);
 }
 
+/* Neighbours leave a quarter of the last cache: its second plateau is memory's, where the curve goes on far enough beyond
+ * the cache's whole size. */
+TEST(takes_the_end_for_memory)
+{
+    for (int far = 0; far < 2; far++) {
+        size_t n = 0;
+        for (double w = 2 * KIB; w < (far ? 96 : 60) * MIB; w *= pow(2.0, 1.0 / 3)) {
+            x[n] = w;
+            b[n++] = w < 48 * KIB ? 800e9 : w < 1 * MIB ? 270e9 : w < 8 * MIB ? 200e9 : 40e9;
+        }
+        carm_levels_match(x, b, n, reported, 3, r, &hidden);
+        assert_true(r[2].resolved);
+        assert_near(r[2].bandwidth, 200e9, 1e9);
+        assert_int_equal(r[3].resolved, far);
+        assert_near(r[3].bandwidth, far ? 40e9 : 0.0, 1e9);
+    }
+}
+
 TEST(finds_levels_in_noise)
 {
     gsl_rng *rng = random_of(7);

@@ -280,6 +280,45 @@ TEST(coverage)
     }
 }
 
+/* An access to two lines is recorded where one of them has its turn. Pages are chosen alike of each value of their lowest
+ * 3 bits, and at least one of each. */
+TEST(turns_and_pages)
+{
+    static const double shares[] = {1e-6, 0.01, 0.05, 0.5};
+    struct carm_sampled_plan plan;
+    struct carm_sampled *s;
+    for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+        unsigned of[8] = {0};
+        assert_ok(carm_sampled_open(&s, &caches, NULL, shares[k], 7, &plan, &err));
+        for (uint32_t i = 0; i < CARM_SAMPLED_PAGES; i++) {
+            of[i % 8] += plan.pages[i];
+        }
+        const double wanted = ceil(shares[k] * CARM_SAMPLED_PAGES / 8);
+        for (int i = 0; i < 8; i++) {
+            assert_int_equal(of[i], wanted);
+        }
+        assert_int_equal(plan.npages, 8 * wanted);
+        carm_sampled_close(s);
+    }
+    assert_ok(carm_sampled_open(&s, &caches, NULL, 0.01, 0, &plan, &err));
+    unsigned alone = 0;
+    for (uint32_t line = 1; line < CARM_SAMPLED_CLASSES; line++) {
+        const uint64_t address = (uint64_t)line * LINE;
+        for (uint32_t window = 1; window <= 2 * plan.turns; window++) {
+            const uint32_t turn = carm_sampled_turn(&plan, window);
+            const bool before = plan.classes[line - 1] || plan.turn[line - 1] == turn;
+            const bool here = plan.classes[line] || plan.turn[line] == turn;
+            assert_int_equal(carm_sampled_has(s, address - 4, 8, window), before || here);
+            assert_int_equal(carm_sampled_has(s, address, 8, window), here);
+            assert_int_equal(carm_sampled_has(s, address - 8, 8, window), before);
+            alone += before != here;
+        }
+        assert_int_equal(carm_sampled_has(s, address, 8, 0), plan.classes[line]);
+    }
+    assert_true(alone > 1000);
+    carm_sampled_close(s);
+}
+
 TEST(refusals)
 {
     struct carm_sampled *s = NULL;

@@ -92,7 +92,7 @@ TEST_BETWEEN(columns_in_any_order, set_up, tear_down)
 {
     open_text(
         "junk, seconds ,note,dram_bytes,name,flops,rank,host,bytes_low,pid,job,original_imbalance_at\n"
-        "x,2,why,3,n,4,7,node,,12,4711.0,6e9\n");
+        "x,2,why,3,\tn \t,4,7,node,,12,4711.0,6e9\n");
     next();
     assert_string_equal(p.name, "n");
     assert_near(p.seconds, 2, 0.0);

@@ -46,7 +46,7 @@ static char *sample(const char *name, size_t *size)
 /* Reads all points; a copy of the numbers and names of the first most of them.
  * returns how many there are, or an error */
 struct seen {
-    char name[64], note[256], isa[16], precision[16];
+    char name[64], note[256], isa[16], precision[16], host[64];
     double flops, bytes, dram_bytes, seconds, share;
     int threads;
 };
@@ -63,6 +63,7 @@ static int read_text(const char *text, size_t size, const struct carm_points_how
         if (n < most) {
             (void)snprintf(seen[n].name, sizeof seen[n].name, "%s", p.name);
             (void)snprintf(seen[n].note, sizeof seen[n].note, "%s", p.note);
+            (void)snprintf(seen[n].host, sizeof seen[n].host, "%s", p.host);
             (void)snprintf(seen[n].isa, sizeof seen[n].isa, "%s", p.isa);
             (void)snprintf(seen[n].precision, sizeof seen[n].precision, "%s", p.precision);
             seen[n].flops = p.flops;
@@ -113,6 +114,7 @@ TEST(google)
     struct seen s[8];
     assert_int_equal(read_sample("google-benchmark.json", NULL, s, 8), 5);
     assert_string_equal(s[0].name, "BM_triad/4096");
+    assert_string_equal(s[0].host, "sample");
     assert_true(near(s[0].seconds, 1024e-9) && near(s[0].flops, 8192) && near(s[0].bytes, 98304));
     assert_int_equal(s[0].threads, 1);
     /* rates of a benchmark with UseRealTime: for each second of it */

@@ -63,8 +63,10 @@ TEST(roofs_are_mixed_by_share)
     struct carm_model *small = &m->kinds[1];
     (void)snprintf(small->roofs[1].isa, sizeof small->roofs[1].isa, "avx2");
     (void)snprintf(small->roofs[0].compute[0].op, sizeof small->roofs[0].compute[0].op, "other");
+    (void)snprintf(small->roofs[0].memory[0].ldst, sizeof small->roofs[0].memory[0].ldst, "9:1");
     assert_ok(carm_kinds_mix(m, &s, &mixed, note, &err));
     assert_int_equal(mixed->nroofs, 1);
+    assert_int_equal(mixed->roofs[0].nmemory, m->roofs[0].nmemory - 1);
     assert_int_equal(mixed->roofs[0].ncompute, m->roofs[0].ncompute - 1);
     carm_kinds_close(mixed);
     (void)snprintf(small->roofs[0].isa, sizeof small->roofs[0].isa, "avx2");

@@ -176,10 +176,11 @@ TEST(from_memory)
         {.level = "L1", .os_size_bytes = 32 << 10},
         {.level = "L3", .os_size_bytes = 32 << 20, .knee_bytes = 8 << 20, .resolved = true},
         {.level = "DRAM"}};
-    struct carm_curve_point points[] = {{.x = 6 << 20, .value = 100e9},
+    struct carm_curve_point points[] = {{.x = 4180000, .value = 400e9}, /* 0.498 of the 8 MiB */
+                                        {.x = 4240000, .value = 100e9}, /* 0.505 */
                                         {.x = 16 << 20, .value = 50e9},
                                         {.x = 64 << 20, .value = 20e9}};
-    struct carm_curve curve = {.threads = 1, .points = points, .npoints = 3};
+    struct carm_curve curve = {.threads = 1, .points = points, .npoints = 4};
     struct carm_model m = machine(levels, 3);
     assert_near(carm_caches_from_memory(&m, 1, 16 << 20), 1.0, 1e-9); /* no curve */
     m.curves = &curve;

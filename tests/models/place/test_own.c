@@ -244,6 +244,10 @@ TEST_BETWEEN(operations_have_the_rates_of_their_width, set_up, NULL)
     model.nroofs = 1; /* scaled by lanes */
     find();
     assert_near(own.peak, 80.0 / 4, 1e-9);
+    put_ops(100, 0, 0, 0);
+    put_width(1);
+    find();
+    assert_near(own.peak, 80.0 / 2, 1e-9);
 }
 
 /* FMAs and additions beside them exceed the peak of FMAs alone, and are not above their own roof for it. */
