@@ -109,7 +109,7 @@ static void note_usage(struct carm_run *run, const struct rusage *u)
                    CARM_COUNTED_KERNEL);
     if (run->row.threads == 0 && run->row.seconds > 0.0) {
         const double busy = run->cpu_seconds / run->row.seconds;
-        run->row.threads = busy > 1.0 ? (int)lround(busy) : 1;
+        run->row.threads = (int)fmax(1.0, round(busy));
     }
 }
 
@@ -237,7 +237,7 @@ static int run_counted(struct carm_run *run, struct carm_counters *counters, con
     struct carm_counter_set *set = NULL;
     struct carm_counter_set *sockets = NULL;
     struct carm_counts counts;
-    struct carm_launch launch = {.pid = -1, .gate = -1, .report = -1, .keeper = -1};
+    struct carm_launch launch;
     char note[256] = "";
     if (!readings) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the counters");
@@ -709,15 +709,13 @@ static const double slowest = 1e6;
  * runs then did different work. */
 static void note_other_work(struct carm_run *run)
 {
-    const double n = carm_count_has(&run->row.counts, CARM_Q_INSTRUCTIONS)
-                         ? run->row.counts.q[CARM_Q_INSTRUCTIONS].value
-                         : -1.0;
+    const double n = run->row.counts.q[CARM_Q_INSTRUCTIONS].value;
     const double most = CARM_PROFILE_FASTEST * (run->cpu_seconds + CARM_RUN_SHORTEST_SECONDS);
     /* a repeated string instruction counts as one for each of its elements; much is copied at 1e9 byte/s or more */
     const double stored = run->row.counts.q[CARM_Q_STORES].value;
     const double bytes = run->row.counts.q[CARM_Q_BYTES].value;
     const double least = slowest * (run->user_seconds - CARM_RUN_SHORTEST_SECONDS - 1e-9 * bytes);
-    if (run->cpu_seconds > 0.0 && n >= 0.0 && (n - stored > most || n < least)) {
+    if (run->cpu_seconds > 0.0 && (n - stored > most || n < least)) {
         ADD_NOTE(run,
                  "the runs differ: %.3g instructions were counted, but the run that was timed took "
                  "%.3g s of processor time",
@@ -933,7 +931,7 @@ int carm_run_count(struct carm_run *run, struct carm_err *err)
     struct carm_recipe *recipe = NULL;
     struct carm_counters *counters = NULL;
     struct carm_err why = {""};
-    int rc = 0;
+    int rc;
     memset(&run->row, 0, sizeof run->row);
     snprintf(run->row.name, sizeof run->row.name, "%s", run->name);
     run->row.calls = 1;

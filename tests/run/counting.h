@@ -52,13 +52,15 @@ struct scenario {
     const char *fails;      /* calls that fail, with ";" behind each */
     const char *unreadable; /* of the input in turn: "1" = not the same */
     double counted;         /* instructions by counters; 0 = none */
+    int begin, tasks;       /* of the input and 1; of a job */
     int rc;
 };
 
 static const struct scenario *now_is;
 static char events[4096], said[4096];
 static double now;
-static int nruns, ntranslations, ninputs, marked;
+static int nruns, ntranslations, ntranslators, ninputs, marked;
+static int nsamples, nblocks; /* that are open */
 static off_t at_input;
 volatile sig_atomic_t carm_interrupted;
 static struct sigaction handlers[NSIG];
@@ -83,10 +85,18 @@ static int fails(const char *call, struct carm_err *e)
 
 /* ---- signals ---- */
 
+static void caller(int signo)
+{
+}
+
 int sigaction(int signo, const struct sigaction *wanted, struct sigaction *before)
 {
     if (before) {
         *before = handlers[signo];
+    }
+    if (!before && signo == SIGTERM && wanted->sa_handler == caller &&
+        handlers[signo].sa_handler != caller) {
+        handlers[signo].sa_handler(signo); /* a signal that comes just before */
     }
     handlers[signo] = wanted ? *wanted : handlers[signo];
     return 0;
@@ -115,10 +125,6 @@ void carm_interrupt_watch(void)
 void carm_interrupt_release(void)
 {
     note("released; ");
-}
-
-static void caller(int signo)
-{
 }
 
 /* ---- the program ---- */
@@ -155,6 +161,7 @@ static void come(const struct planned *p)
     if (p->interrupted) {
         handlers[SIGINT].sa_handler(SIGINT);
         handlers[SIGQUIT].sa_handler(SIGQUIT);
+        assert_int_equal(carm_interrupted, 1);
     }
     if (p->passed) {
         errno = EAGAIN;
@@ -205,7 +212,9 @@ void carm_launch_pass_on(int signo)
 
 void carm_launch_close(struct carm_launch *launch)
 {
-    note("%s; ", launch->pid > 0 ? "close it" : "closed");
+    const bool none =
+        launch->pid == -1 && launch->gate == -1 && launch->report == -1 && launch->keeper == -1;
+    note("%s; ", launch->pid > 0 ? "close it" : none ? "closed" : "what is closed?");
 }
 
 /* ---- samples and counters ---- */
@@ -220,6 +229,7 @@ int carm_sampler_open(struct carm_sampler **out, unsigned hz, struct carm_err *e
 void carm_sampler_kinds(struct carm_sampler *sampler, const uint8_t *kinds, size_t n)
 {
     assert_int_equal(n, 2);
+    note("kinds; ");
 }
 
 char *const *carm_sampler_environment(const struct carm_sampler *sampler)
@@ -243,11 +253,18 @@ int carm_sampler_close(struct carm_sampler *sampler, struct carm_samples *out, s
     memset(out, 0, sizeof *out);
     carm_modules_open(&out->modules);
     out->total = running->samples;
+    nsamples += running->samples > 0;
     return running->samples ? 0 : carm_fail(e, CARM_ENOTSUP, "no samples");
 }
 
 int carm_samples_add(struct carm_samples *to, const struct carm_samples *from, struct carm_err *e)
 {
+    static const struct carm_modules none;
+    if (to->total == 0) {
+        assert_true(memcmp(&to->modules, &none, sizeof none) != 0); /* it was opened */
+        assert_int_equal(to->nsamples, 0);
+        nsamples++;
+    }
     to->total += from->total;
     return fails("add;", e);
 }
@@ -255,6 +272,7 @@ int carm_samples_add(struct carm_samples *to, const struct carm_samples *from, s
 void carm_samples_close(struct carm_samples *samples)
 {
     assert_true(samples->total > 0);
+    nsamples--;
     *samples = (struct carm_samples){.total = 0};
 }
 
@@ -263,11 +281,13 @@ static struct carm_recipe recipe = {.title = "a core", .nevents = 2};
 void carm_cpu_read(struct carm_cpu *cpu)
 {
     memset(cpu, 0, sizeof *cpu);
+    strcpy(cpu->vendor, "this");
 }
 
 int carm_recipe_find(const char *vendor, int family, int model, struct carm_recipe **out,
                      struct carm_err *e)
 {
+    assert_string_equal(vendor, "this");
     *out = &recipe;
     return fails("recipe;", e);
 }
@@ -334,7 +354,7 @@ int carm_counter_set_stop(struct carm_counter_set *set, struct carm_reading *rea
 {
     const bool sockets = set == (struct carm_counter_set *)(events + 1);
     for (size_t i = 0; i < 2; i++) {
-        readings[i] = (struct carm_reading){.present = sockets == (i == 1),
+        readings[i] = (struct carm_reading){.present = sockets == (i == 0),
                                             .count = (sockets ? 200.0 : 100.0) + (double)i};
     }
     return fails(sockets ? "halt;" : "stop;", e);
@@ -377,6 +397,7 @@ int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *e)
     const struct planned_counts *from = &now_is->counts;
     assert_true(pid == 100 + nruns && trace->budget == 999 &&
                 trace->interrupted == &carm_interrupted);
+    assert_true(handlers[SIGTERM].sa_handler != caller);
     trace->progress(2500000, trace->progress_arg);
     take(&trace->counts, from);
     trace->cut = from->cut;
@@ -393,7 +414,7 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
 {
     *out = (struct carm_translator *)events;
     note("translator%s; ", sink ? " of addresses" : "");
-    return fails("translator;", e);
+    return ntranslators++ ? fails("second;", e) : fails("translator;", e);
 }
 
 void carm_translator_close(struct carm_translator *translator)
@@ -435,7 +456,7 @@ int carm_translator_run(struct carm_translator *translator, struct carm_translat
     out->varies = from->varies;
     snprintf(out->incomplete, sizeof out->incomplete, "%s",
              from->incomplete ? from->incomplete : "");
-    if (out->blocks) {
+    if (out->blocks && !fails("translate;", NULL)) {
         carm_blocks_open(out->blocks);
     }
     if (out->marks) {
@@ -455,12 +476,15 @@ int carm_marks_rows(const struct carm_mark *marks, size_t n, struct carm_row **r
 
 int carm_regions_open(struct carm_regions *regions, struct carm_err *e)
 {
-    regions->times = 5;
+    note("open regions; ");
+    *regions = (struct carm_regions){5, 6};
     return fails("regions;", e);
 }
 
 void carm_regions_close(struct carm_regions *regions)
 {
+    assert_true((regions->times == 5 && regions->counts == 6) ||
+                (regions->times == -1 && regions->counts == -1));
 }
 
 int carm_regions_first(const struct carm_regions *regions, struct carm_err *e)
@@ -481,6 +505,17 @@ int carm_regions_take(const struct carm_regions *regions, const char *path, stru
     return fails("take;", e);
 }
 
+void carm_blocks_open(struct carm_blocks *blocks)
+{
+    memset(blocks, 0, sizeof *blocks);
+    nblocks++;
+}
+
+void carm_blocks_close(struct carm_blocks *blocks)
+{
+    nblocks--;
+}
+
 /* ---- input and user ---- */
 
 static bool is_same(void)
@@ -492,7 +527,7 @@ static bool is_same(void)
 
 void carm_input_first(struct carm_input *input)
 {
-    *input = (struct carm_input){.begin = 4, .empty = -1};
+    *input = (struct carm_input){.begin = now_is->begin ? now_is->begin - 1 : 4, .empty = -1};
     note("input; ");
 }
 
@@ -516,6 +551,7 @@ bool carm_input_end(struct carm_input *input)
 off_t lseek(int fd, off_t to, int whence)
 {
     assert_int_equal(fd, STDIN_FILENO);
+    assert_true(whence == SEEK_SET || (whence == SEEK_CUR && to == 0));
     if (whence == SEEK_SET) {
         note("seek %d; ", (int)to);
         at_input = strstr(now_is->fails ? now_is->fails : "", "seek;") ? -1 : to;

@@ -75,7 +75,7 @@ static void runs(const struct scenario *s)
                            .timed_arg = &marked};
     now_is = s;
     now = 1000.0;
-    nruns = ntranslations = ninputs = 0;
+    nruns = ntranslations = ntranslators = ninputs = nsamples = nblocks = 0;
     at_input = 9;
     carm_interrupted = 0;
     events[0] = said[0] = '\0';
@@ -86,6 +86,12 @@ static void runs(const struct scenario *s)
         (s->rank ? setenv("OMPI_COMM_WORLD_SIZE", "2", 1) : unsetenv("OMPI_COMM_WORLD_SIZE")) ||
             (s->rank ? setenv("OMPI_COMM_WORLD_RANK", "1", 1) : unsetenv("OMPI_COMM_WORLD_RANK")),
         0);
+    char tasks[16];
+    snprintf(tasks, sizeof tasks, "%d", s->tasks);
+    assert_int_equal(s->tasks ? setenv("SLURM_STEP_ID", "1", 1) ||
+                                    setenv("SLURM_STEP_NUM_TASKS", tasks, 1)
+                              : unsetenv("SLURM_STEP_ID"),
+                     0);
     err.text[0] = '\0';
     assert_int_equal(carm_run_count(&run, &err), s->rc);
     for (int i = 1; i < NSIG; i++) {
@@ -124,6 +130,8 @@ static void runs(const struct scenario *s)
                  (int)c->by);
         if (c->by != CARM_COUNTED_NOT && (q <= CARM_Q_FLOPS || c->by == CARM_COUNTED_KERNEL)) {
             say(word, c->value, -1.0);
+            say("share", c->share,
+                c->by == CARM_COUNTED_KERNEL || c->by == CARM_COUNTED_PMU ? c->share : 1.0);
         }
     }
     say_words("counted", run.counted);
@@ -134,11 +142,15 @@ static void runs(const struct scenario *s)
     say_words("unsampled", run.unsampled);
     say_words("asks for", run.row.asks_for);
     say_words("failed", err.text);
+    say_words("isa", run.row.isa ? run.row.isa : "");
+    say_words("rank", run.row.rank);
     assert_string_equal(run.row.name, "row");
     const size_t at = strlen(all);
     snprintf(all + at, ALL_BYTES - at, "%s\n    %s\n", events, said);
     carm_run_close(&run);
     assert_false(run.has_samples || run.has_blocks || run.has_again);
+    assert_int_equal(nsamples, 0);
+    assert_int_equal(nblocks, 0);
 }
 
 #define ONE                                         \
@@ -205,6 +217,8 @@ TEST(free_runs)
         {.by = CARM_PROVIDER_NONE,
          .repeat = 3,
          .runs = {ONE, {.seconds = 2.0, .user = 1.0, .interrupted = true}}},
+        {.by = CARM_PROVIDER_NONE, .runs = {{.seconds = 0.0}}},
+        {.by = CARM_PROVIDER_NONE, .runs = {{.seconds = 1.0, .user = 0.9, .system = 0.59}}},
         /* cut short */
         {.by = CARM_PROVIDER_NONE, .runs = {{.seconds = 1.0, .status = ENDS(124)}}},
         {.by = CARM_PROVIDER_NONE, .runs = {{.seconds = 1.0, .status = ENDS(128)}}},
@@ -346,6 +360,32 @@ TEST(translations)
          .runs = {ONE, ONE, ONE, ONE},
          .counts = ALL,
          .fails = "seek;"},
+        {.by = CARM_PROVIDER_TRANSLATE,
+         .repeat = 2,
+         .runs = {ONE, ONE, ONE, ONE},
+         .counts = ALL,
+         .fails = "second;"},
+        {.by = CARM_PROVIDER_TRANSLATE,
+         .repeat = 2,
+         .runs = {ONE, ONE, ONE, ONE},
+         .counts = ALL,
+         .again = ALL,
+         .begin = 1},
+        {.by = CARM_PROVIDER_TRANSLATE,
+         .repeat = 2,
+         .runs = {ONE, ONE, ONE, ONE},
+         .counts = ALL,
+         .begin = -1},
+        {.by = CARM_PROVIDER_TRANSLATE, .repeat = 1, .runs = {ONE, ONE}, .counts = ALL},
+        {.by = CARM_PROVIDER_TRANSLATE, .no_time = true, .runs = {ONE}, .counts = ALL},
+        {.by = CARM_PROVIDER_TRANSLATE,
+         .no_time = true,
+         .runs = {ONE},
+         .counts = {.instructions = 9, .compared = 1}},
+        {.by = CARM_PROVIDER_TRANSLATE,
+         .no_time = true,
+         .runs = {ONE},
+         .counts = {.instructions = 9, .compared = 5}},
         /* why not */
         {.by = CARM_PROVIDER_TRANSLATE, .fails = "translator;", .rc = -CARM_ENOTSUP},
         {.by = CARM_PROVIDER_TRANSLATE, .fails = "see;", .cpu = "zen9", .rc = -CARM_ENOTSUP},
@@ -388,6 +428,9 @@ TEST(translations)
         {.by = CARM_PROVIDER_TRANSLATE,
          .runs = {ONE, ONE},
          .counts = {.instructions = 1.1e11, .stores = 1e9}},
+        {.by = CARM_PROVIDER_TRANSLATE,
+         .runs = {{.seconds = 1.0, .user = 0.5}, ONE},
+         .counts = {.instructions = 3.3e10}},
         {.by = CARM_PROVIDER_TRANSLATE,
          .runs = {{.seconds = 0.01, .user = 0.005}, ONE},
          .counts = {.instructions = 9, .flops = 1}},
@@ -453,6 +496,13 @@ TEST(counters)
          .counts = ALL,
          .fails = "totals;"},
         {.by = CARM_PROVIDER_AUTO, .counted = 7e9, .runs = {ONE, ONE}, .fails = "attach;"},
+        {.by = CARM_PROVIDER_AUTO,
+         .counted = 7e9,
+         .runs = {ONE, ONE},
+         .counts = ALL,
+         .fails = "evaluate;"},
+        {.by = CARM_PROVIDER_AUTO, .counted = 7e9, .runs = {ONE, ONE}, .counts = ALL, .tasks = 1},
+        {.by = CARM_PROVIDER_AUTO, .counted = 7e9, .runs = {ONE, ONE}, .counts = ALL, .tasks = 2},
         {.by = CARM_PROVIDER_AUTO, .counted = 7e9, .runs = {KILLED}},
         {.by = CARM_PROVIDER_AUTO,
          .counted = 7e9,

@@ -45,6 +45,7 @@ static void is(size_t i, const char *name, double instructions, const char *note
     assert_int_equal(rows[i].counts.q[CARM_Q_BYTES].by, CARM_COUNTED_TRANSLATED);
     assert_near(rows[i].counts.q[CARM_Q_INSTRUCTIONS].low, instructions, 1e-9);
     assert_near(rows[i].counts.q[CARM_Q_INSTRUCTIONS].high, instructions, 1e-9);
+    assert_near(rows[i].counts.q[CARM_Q_INSTRUCTIONS].share, 1.0, 0.0);
     assert_int_equal(rows[i].threads, 1);
     assert_near(rows[i].share, 1.0, 0.0);
     assert_int_equal(rows[i].counts.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
