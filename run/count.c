@@ -777,9 +777,9 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         const bool whole =
             !explain_incomplete(run, counters, &translation, timed_status, same_input);
         run->has_blocks = run->by_code && whole;
-        if (!translation.blocks) {
+        if (run->has_blocks && !translation.blocks) {
             carm_blocks_open(&run->blocks);
-        } else if (!whole) { /* of a part of the program */
+        } else if (!run->has_blocks && translation.blocks) { /* of a part of the program */
             carm_blocks_close(&run->blocks);
         }
         if (whole && regions) {
