@@ -65,9 +65,17 @@ static bool does_fail(const char *call)
     return is;
 }
 
+/* The next file's number; 0 where standard input is closed */
+static int next(void)
+{
+    const int fd = next_fd;
+    next_fd = fd ? fd + 1 : 10;
+    return fd;
+}
+
 static int opened(const char *call)
 {
-    return does_fail(call) ? -1 : next_fd++;
+    return does_fail(call) ? -1 : next();
 }
 
 static char kind_of(int fd)
@@ -178,16 +186,16 @@ int socketpair(int domain, int type, int protocol, int ends[2])
 {
     assert_true(domain == AF_UNIX && type == (SOCK_STREAM | SOCK_CLOEXEC) && protocol == 0);
     note("sockets; ");
-    ends[0] = next_fd++;
-    ends[1] = next_fd++;
+    ends[0] = next();
+    ends[1] = next();
     return does_fail("sockets;") ? -1 : 0;
 }
 
 int pipe2(int ends[2], int flags)
 {
     note("pipe; ");
-    ends[0] = next_fd++;
-    ends[1] = next_fd++;
+    ends[0] = next();
+    ends[1] = next();
     return does_fail("pipe;") ? -1 : 0;
 }
 
@@ -241,7 +249,7 @@ int poll(struct pollfd *fds, nfds_t n, int timeout)
     }
     written = turn->written;
     errno = turn->poll_error;
-    return errno ? -1 : 1;
+    return errno ? -1 : __builtin_popcount(turn->ready);
 }
 
 ssize_t read(int fd, void *to, size_t n)
@@ -326,6 +334,26 @@ TEST_BETWEEN(kinds_of_outputs, set_up, NULL)
         {"pn", "device;pipe;", false,
          "pipe; open /dev/null; open /dev/null; no signals; thread; as before; 12 and 13",
          "stop 14: 1; join; close 14; close 12; close 13; "},
+        {"fn", "device;zero;", false,
+         "memory; open /dev/null; no signals; thread; as before; 0 and 10",
+         "stop 11: 1; join; close 11; close 0; close 10; "},
+        {"tn", "device;zero;", false,
+         "terminal; open /dev/pts/9; size 31 of 10; modes 5 of 10; open /dev/null; no signals; thread; as before; 10 and 11",
+         "stop 12: 1; join; close 12; close 10; close 0; close 11; "},
+        {"tn", "device;zero;grant;", false,
+         "terminal; close 0; open /dev/null; open /dev/null; no signals; thread; as before; 10 and 11",
+         "stop 12: 1; join; close 12; close 10; close 11; "},
+        {"nn", "device;zero;", false,
+         "open /dev/null; open /dev/null; no signals; thread; as before; 0 and 10",
+         "stop 11: 1; join; close 11; close 0; close 10; "},
+        {"np", "device;zero;", false,
+         "open /dev/null; pipe; no signals; thread; as before; 0 and 11",
+         "stop 12: 1; join; close 12; close 0; close 11; close 10; "},
+        {"pn", "device;zero;", false,
+         "pipe; open /dev/null; no signals; thread; as before; 10 and 11",
+         "stop 12: 1; join; close 12; close 10; close 0; close 11; "},
+        {"nn", "zero;", true, "open /dev/null; no signals; thread; as before; 0 and 0",
+         "stop 10: 1; join; close 10; close 0; "},
         {"sn", "device;sockets;", false,
          "sockets; open /dev/null; open /dev/null; no signals; thread; as before; 12 and 13",
          "stop 14: 1; join; close 14; close 12; close 13; "}};
@@ -335,6 +363,7 @@ TEST_BETWEEN(kinds_of_outputs, set_up, NULL)
         kinds = of[i].kinds;
         fails = of[i].fails;
         same = of[i].same;
+        next_fd = strstr(fails, "zero;") ? 0 : next_fd;
         assert_int_equal(carm_output_open(&o), 0);
         note("%d and %d", carm_output_fd(o, 0), carm_output_fd(o, 1));
         happened(of[i].opens);
@@ -354,6 +383,7 @@ TEST_BETWEEN(what_cannot_be_opened, set_up, NULL)
     } of[] = {
         {"ff", "event;", -EMFILE, "memory; close 10; "},
         {"nn", "device;null;", -EMFILE, "open /dev/null; open /dev/null; close 10; "},
+        {"nf", "device;null;", -EMFILE, "open /dev/null; memory; close 11; close 10; "},
         {"fn", "device;null;", -EMFILE, "memory; open /dev/null; close 11; close 10; "},
         {"ff", "thread;", -EAGAIN, "memory; no signals; thread; as before; close 11; close 10; "}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
@@ -370,7 +400,7 @@ TEST_BETWEEN(what_cannot_be_opened, set_up, NULL)
 /* What is written is read, up to an end or an error, and the memory of files is freed, until the program has ended. */
 TEST_BETWEEN(what_is_written, set_up, NULL)
 {
-    static const struct turn pipes[] = {{.ready = 2, .read = {100}},
+    static const struct turn pipes[] = {{.ready = 2, .read = {1}, .error = {EIO}},
                                         {.ready = 6, .read = {100, 5}},
                                         {.poll_error = EINTR},
                                         {.ready = 6, .read = {-1, -1}, .error = {EINTR, EAGAIN}},
