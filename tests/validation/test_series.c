@@ -416,3 +416,50 @@ TEST(faults_have_a_remedy)
         assert_true(strcmp(note, wanted) == 0 || strstr(note, "carm runs with nice"));
     }
 }
+
+/* Sixteen rounds from 4096 repetitions on, eight from 512 on, else four; each has its part of them, rounded up. */
+TEST(repetitions_come_in_rounds)
+{
+    static const size_t rows[][3] = {
+        {1, 4, 1},    {4, 4, 1},    {5, 4, 2},    {8, 4, 2},      {511, 4, 128},   {512, 8, 64},
+        {513, 8, 65}, {520, 8, 65}, {521, 8, 66}, {4095, 8, 512}, {4096, 16, 256}, {4097, 16, 257}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t each = 0;
+        assert_int_equal(carm_rounds_of(rows[i][0], &each), rows[i][1]);
+        assert_int_equal(each, rows[i][2]);
+    }
+}
+
+/* A round is compared with the nearest of the other code, within a second; both are sound. The median of three ratios or
+ * more counts. */
+TEST(ratios_are_of_rounds_side_by_side)
+{
+    static struct carm_series a, b;
+    a = b = (struct carm_series){.n = 0};
+    a.n = 6;
+    b.n = 7;
+    static const struct carm_round of_a[] = {
+        {22, 1, 1000.0, CARM_STATE_QUIET},  {24, 1, 1010.0, CARM_STATE_QUIET},
+        {26, 1, 1020.0, CARM_STATE_APART},  {90, 1, 1030.0, CARM_STATE_QUIET}, /* too far away */
+        {95, 1, 1040.0, CARM_STATE_SHARED},                                    /* not sound */
+        {96, 1, 1050.0, CARM_STATE_QUIET}};                                    /* nor is that */
+    static const struct carm_round of_b[] = {
+        {20, 1, 1000.9, CARM_STATE_QUIET},  {10, 1, 1009.6, CARM_STATE_QUIET},
+        {20, 1, 1010.3, CARM_STATE_QUIET},  {20, 1, 1019.2, CARM_STATE_QUIET},
+        {20, 1, 1031.01, CARM_STATE_QUIET}, {20, 1, 1040.1, CARM_STATE_QUIET},
+        {20, 1, 1050.1, CARM_STATE_SHARED}};
+    memcpy(a.rounds, of_a, sizeof of_a);
+    memcpy(b.rounds, of_b, sizeof of_b);
+    assert_near(carm_series_ratio(&a, &b), 1.2, 1e-12);
+    a.rounds[0].rate = 28; /* 1.4, 1.2, 1.3 */
+    assert_near(carm_series_ratio(&a, &b), 1.3, 1e-12);
+    a.rounds[3].at = 1031.5; /* and 4.5 */
+    assert_near(carm_series_ratio(&a, &b), 1.35, 1e-12);
+    a.n = 2;
+    assert_near(carm_series_ratio(&a, &b), 0.0, 0.0);
+    a.n = 3;
+    b.n = 0;
+    assert_near(carm_series_ratio(&a, &b), 0.0, 0.0);
+    b.n = 1; /* the first, for which one is beside */
+    assert_near(carm_series_ratio(&a, &b), 0.0, 0.0);
+}
