@@ -115,6 +115,17 @@ static char *value_text(char *dst, size_t size, enum carm_change_kind kind, doub
     return dst;
 }
 
+/* All digits of a count, four of a share. */
+static char *exact_text(char dst[CARM_NUMBER_MAX], enum carm_change_kind kind, double v)
+{
+    char text[CARM_NUMBER_MAX - 1];
+    if (strcmp(kinds[kind].unit, "%") != 0) {
+        return carm_number_exact(dst, v);
+    }
+    snprintf(dst, CARM_NUMBER_MAX, "%s%%", carm_number_digits(text, 100.0 * v, 4));
+    return dst;
+}
+
 static char *change_text(char *dst, size_t size, enum carm_change_kind kind,
                          const struct carm_change_value *v)
 {
@@ -626,7 +637,7 @@ static size_t judge_exact(const struct page *page)
                 }
                 carm_say_error(
                     0, "--exact: %.120s: %s %s, now %s (%s%s)%.400s%s%.200s", name, kinds[k].title,
-                    carm_number_exact(a, v->value[0]), carm_number_exact(b, v->value[1]),
+                    exact_text(a, kind, v->value[0]), exact_text(b, kind, v->value[1]),
                     change_text(change, sizeof change, kind, v),
                     v->varies
                         ? "; the count varies from run to run: give it a tolerance, such as bytes:1%"
