@@ -330,21 +330,22 @@ static int read_file(struct carm_changes *c, int file, const struct carm_changes
     return rc < 0 ? rc : 0;
 }
 
-/* ---- loops that moved ---- */
+/* ---- loops and functions that moved ---- */
 
-/* A loop, and where its name says that it is. */
+/* A loop or function, and where its name says that it is. */
 struct loop {
-    uint32_t number;   /* of its name */
-    uint32_t key;      /* its name without the place */
-    uint32_t function; /* the word of its function's name */
+    uint32_t number;     /* of its name */
+    uint32_t key;        /* its name without the place */
+    uint32_t function;   /* the word of its function's name */
+    unsigned long place; /* of a function without a name, or of several of a name */
     unsigned long line, offset;
 };
 
 static int by_place(const void *a, const void *b)
 {
     const struct loop *x = a, *y = b;
-    const unsigned long p[] = {x->key, x->line, x->offset, x->number};
-    const unsigned long q[] = {y->key, y->line, y->offset, y->number};
+    const unsigned long p[] = {x->key, x->place, x->line, x->offset, x->number};
+    const unsigned long q[] = {y->key, y->place, y->line, y->offset, y->number};
     for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
         if (p[i] != q[i]) {
             return p[i] < q[i] ? -1 : 1;
@@ -360,8 +361,25 @@ static const char *function_of(const char *name)
     return colon ? colon + strlen(": ") : name;
 }
 
-/* "bench: sum in main loop solve.c:42 +0x90 [libx.so]": the text before and after the place is
- * the key, of which "main [libx.so]" is the function. */
+/* The place of a function, "app+0x1234" or "init +0x1234", that the text up to end ends with. returns where the name
+ * without it ends */
+static const char *read_place(const char *name, const char *end, unsigned long *place)
+{
+    const char *at = end;
+    while (at > name && strchr("0123456789abcdef", at[-1])) {
+        at--;
+    }
+    *place = 0;
+    if (at == end || at - name < 3 || strncmp(at - 3, "+0x", 3) != 0) {
+        return end;
+    }
+    *place = strtoul(at, NULL, 16);
+    at -= 3;
+    return at > name && at[-1] == ' ' ? at - 1 : at;
+}
+
+/* "bench: sum in main loop solve.c:42 +0x90 [libx.so]", "bench: app+0x1234": the text before and after the places is the
+ * key, of which "main [libx.so]" and "app" are the function. returns 0 or -CARM_ENOMEM */
 static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
 {
     static const char word[] = " loop ";
@@ -370,25 +388,29 @@ static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
     for (const char *next = strstr(name, word); next; next = strstr(next + 1, word)) {
         at = next;
     }
-    const char *library = at ? strstr(at, " [") : NULL;
+    const char *library = strstr(at ? at : name, " [");
     const char *offset = at ? strstr(at, " +0x") : NULL;
-    const char *end = !at ? NULL : offset ? offset : library ? library : at + strlen(at);
+    const char *end = offset ? offset : library ? library : name + strlen(name);
     const char *colon = end;
-    while (colon && colon > at && *colon != ':') {
+    while (at && colon > at && *colon != ':') {
         colon--;
     }
     *loop = (struct loop){.number = number};
-    loop->line = colon && colon > at ? strtoul(colon + 1, NULL, 10) : 0;
+    loop->line = at && colon > at ? strtoul(colon + 1, NULL, 10) : 0;
     loop->offset = offset ? strtoul(offset + 2, NULL, 16) : 0;
-    snprintf(key, sizeof key, "%.*s%s", at ? (int)(at - name) : (int)sizeof key, name,
-             library ? library : "");
+    const char *behind = read_place(name, at ? at : end, &loop->place);
+    snprintf(key, sizeof key, "%.*s%s", (int)(behind - name), name, library ? library : "");
     const char *function = function_of(key), *in = strstr(function, " in ");
     function = in ? in + strlen(" in ") : function;
-    return carm_names_add(&c->words, key, strlen(key), &loop->key) ||
-           carm_names_add(&c->words, function, strlen(function), &loop->function);
+    if (carm_names_add(&c->words, function, strlen(function), &loop->function)) {
+        return -CARM_ENOMEM;
+    }
+    const size_t used = strlen(key);
+    snprintf(key + used, sizeof key - used, "%s", at ? word : "");
+    return carm_names_add(&c->words, key, strlen(key), &loop->key) ? -CARM_ENOMEM : 0;
 }
 
-/* Matches the loops [n] of one function: if both files have the same number, by their order.
+/* Matches the loops [n] of one function, or functions of one name: if both files have the same number, by their order.
  * Pairs that are empty afterwards are not listed. */
 static void match_function(struct carm_changes *c, const struct loop *loops, size_t n)
 {
@@ -421,6 +443,11 @@ static void match_function(struct carm_changes *c, const struct loop *loops, siz
     free(second);
 }
 
+static bool is_code(const struct side *s)
+{
+    return s->part == LOOP || s->part == PART;
+}
+
 static int match_loops(struct carm_changes *c, struct carm_err *err)
 {
     size_t n = 0;
@@ -428,13 +455,9 @@ static int match_loops(struct carm_changes *c, struct carm_err *err)
     struct loop *loops = calloc(c->names.n + 1, sizeof *loops);
     for (uint32_t i = 0; loops && !rc && i < c->names.n; i++) {
         struct pair *p = &c->pairs[i];
-        if ((p->side[0].runs && p->side[0].part == LOOP) ||
-            (p->side[1].runs && p->side[1].part == LOOP)) {
+        if (is_code(&p->side[0]) || is_code(&p->side[1])) {
             rc = read_loop(c, i, &loops[n]);
             p->function = loops[n++].function;
-        } else if (p->side[0].part == PART || p->side[1].part == PART) {
-            const char *name = function_of(carm_names_text(&c->names, i));
-            rc = carm_names_add(&c->words, name, strlen(name), &p->function);
         }
     }
     if (!loops || rc) {

@@ -380,6 +380,23 @@ TEST(causes)
                  P("g in f loop x.c:1 +0x40 [l.so]", "loop", "20")
                      P("f loop x.c:1 +0x40 [l.so]", "loop", "10") P("h", "function", "20"),
          "f [l.so] 0.727, h 0.273"},
+        /* functions without names, in their order: the second has grown, and moved the third */
+        {P("app+0x10", "function", "5") P("app+0x80", "function", "7")
+             P("app+0xc0", "function", "90"),
+         P("app+0x10", "function", "5") P("app+0x80", "function", "17")
+             P("app+0xd0", "function", "90"),
+         "app+0x80 1"},
+        {P("app+0x80 loop +0x8", "loop", "7") P("app+0xc0 loop +0x8", "loop", "90")
+             P("init +0x10 [l.so]", "function", "1") P("init +0x90 [l.so]", "function", "2"),
+         P("app+0x80 loop +0x8", "loop", "17") P("app+0xd0 loop +0x8", "loop", "90")
+             P("init +0x20 [l.so]", "function", "1") P("init +0xa0 [l.so]", "function", "12"),
+         "app+0x80 loop +0x8 0.5, init +0x90 [l.so] 0.5"},
+        /* ... and one that is new */
+        {P("app+0x10", "function", "5") P("app+0x80", "function", "7")
+             P("app+0xc0", "function", "90"),
+         P("app+0x10", "function", "5") P("app+0x80", "function", "17")
+             P("app+0xc0", "function", "10") P("app+0xd0", "function", "90"),
+         "app 1"},
         /* a new loop alone is named */
         {P("f loop x.c:1", "loop", "100"),
          P("f loop x.c:1", "loop", "100") P("f loop x.c:5", "loop", "50"), "f loop x.c:5 1"},
