@@ -201,6 +201,13 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
         vectors += computes && !single ? u->count : 0.0;
         wide = wide || (computes && strncmp(u->isa, "avx", 3) == 0);
     }
+    const bool any = scalar + vectors > 0.0;
+    for (size_t w = 0; w < CARM_BOUNDS_WIDTHS && !any;
+         w++) { /* else by what is loaded and stored */
+        const double moved = in->loads[w] + in->stores[w];
+        *(w < 2 ? &scalar : &vectors) += moved;
+        wide = wide || (w > 2 && moved > 0.0);
+    }
     out->scalar = scalar >= vectors;
     out->narrow = !out->scalar && !wide;
     for (size_t i = 0; i < code->nops; i++) {

@@ -116,7 +116,7 @@ struct carm_verdict_code {
     double independent; /* seconds of its lines at scattered addresses, if all were independent */
     double faults;      /* of time in the kernel: the share of page faults; NAN = not known */
     bool sums;          /* its chain is a sum, a product or a maximum, which accumulators shorten */
-    bool scalar;        /* nearly all of its flops or elements are computed one by one */
+    bool scalar;        /* nearly all of its flops, else loads and stores, are of single numbers */
     bool strided;       /* a load or store moves by more than a line */
     bool narrow;        /* its vectors are narrower than the machine's */
     bool plain_stores;  /* it overwrites lines that it does not load */
