@@ -27,7 +27,7 @@
 enum { PLENTY = 50 * 1000 * 1000, PAGE = 4096 };
 static char folder[64];
 static char fixed[128], traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128],
-    places[128], masks[128], walks[128], branches[128], data[128];
+    places[128], masks[128], walks[128], branches[128], asks[128], data[128];
 static char free_out[128], counted_out[128];
 static bool with_random, with_fixed, with_library;
 
@@ -627,6 +627,26 @@ TEST(stock_low)
     fail_if(taken < counters - counters / 20,
             "%llu of %llu counters of a third run are of shared code", (unsigned long long)taken,
             (unsigned long long)counters);
+}
+
+/* A program can write to the memory that it shares with carm. It cannot make carm trace a process that carm does not
+ * count. */
+TEST(requests)
+{
+    needs_tracing();
+    char number[16];
+    const pid_t other = fork();
+    if (other == 0) {
+        (void)alarm(60);
+        (void)pause();
+        _exit(0);
+    }
+    (void)snprintf(number, sizeof number, "%d", (int)other);
+    const struct carm_translation got = translate((char *[]){asks, number, NULL}, counted_out);
+    (void)kill(other, SIGKILL);
+    assert_int_equal(waitpid(other, NULL, 0), other);
+    assert_int_equal(got.status, 0);
+    assert_string_equal(got.incomplete, "a program that it starts cannot be traced");
 }
 
 /* ---- translated code on disk ---- */
@@ -1387,6 +1407,7 @@ static int compile(void **state)
     (void)snprintf(masks, sizeof masks, "%s/masks", folder);
     (void)snprintf(walks, sizeof walks, "%s/walks", folder);
     (void)snprintf(branches, sizeof branches, "%s/branches", folder);
+    (void)snprintf(asks, sizeof asks, "%s/asks", folder);
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
     (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
@@ -1409,6 +1430,9 @@ static int compile(void **state)
                      cc, walks, top) &&
                shell("%s -O1 -static -o %s %s/tests/harness/translate/branches.c 2>&1", cc,
                      branches, top) &&
+               shell("%1$s -D_GNU_SOURCE -O1 -static -I%3$s -o %2$s "
+                     "%3$s/tests/harness/translate/asks.c 2>&1",
+                     cc, asks, top) &&
                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
                      cc, tiny, top);
@@ -1437,8 +1461,9 @@ static int compile(void **state)
 
 static int discard(void **state)
 {
-    const char *const files[] = {fixed, traced, tiny,     codes, rewrites, random_blocks, places,
-                                 masks, walks,  branches, data,  free_out, counted_out};
+    const char *const files[] = {fixed,         traced, tiny,     codes,      rewrites,
+                                 random_blocks, places, masks,    walks,      branches,
+                                 asks,          data,   free_out, counted_out};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         (void)unlink(files[i]);
     }
