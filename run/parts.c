@@ -87,10 +87,14 @@ int carm_parts_open(struct carm_profile *profile, const struct carm_run *run,
     return carm_profile_open(profile, &in, err);
 }
 
-static void put_counts(const struct carm_profile_row *part, struct carm_row *row)
+static void put_counts(const struct carm_profile *profile, const struct carm_profile_row *part,
+                       struct carm_row *row)
 {
     struct carm_counts *c = &row->counts;
     carm_step_counts_to_counts(&part->counts, 1.0, c);
+    if (profile->has_allocator) {
+        carm_count_put(c, CARM_Q_ALLOCATIONS, (double)part->allocations, CARM_COUNTED_TRANSLATED);
+    }
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         if (carm_count_has(c, (enum carm_quantity)q)) {
             c->q[q].by = CARM_COUNTED_TRANSLATED;
@@ -105,7 +109,7 @@ void carm_parts_row(const struct carm_run *run, const struct carm_profile *profi
     memset(row, 0, sizeof *row);
     snprintf(row->name, sizeof row->name, "%.80s: %.170s", run->name, part->name);
     if (profile->has_counts && part->kind != CARM_PROFILE_KERNEL) {
-        put_counts(part, row);
+        put_counts(profile, part, row);
     }
     row->calls = 1;
     row->share = 1.0;

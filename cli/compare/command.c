@@ -421,7 +421,7 @@ static const struct carm_opt opts[] = {
      &opt_plot, NULL},
     {"exact", 0, "[=LIST]", NULL,
      "Points: exit with 1, naming each, unless flops, bytes, instructions and vector_share are equal, "
-     "or the columns of LIST within their tolerances: flops,bytes:1%,instructions:2%.",
+     "or the columns of LIST within their tolerances: allocations,bytes:1%,instructions:2%.",
      &opt_exact, NULL},
     {"only", 0, "PATTERN", "all", "Points: only those whose name matches, such as 'solve*'.",
      &opt_only, NULL},

@@ -32,9 +32,10 @@ static const char *value_text(char dst[CARM_NUMBER_MAX], const struct carm_histo
         carm_number_exact(dst, v);
     } else {
         carm_text_si(dst, CARM_NUMBER_MAX, v,
-                     s->kind == CARM_CHANGE_FLOPS          ? "flop"
-                     : s->kind == CARM_CHANGE_INSTRUCTIONS ? ""
-                                                           : "B");
+                     s->kind == CARM_CHANGE_FLOPS ? "flop"
+                     : s->kind == CARM_CHANGE_INSTRUCTIONS || s->kind == CARM_CHANGE_ALLOCATIONS
+                         ? ""
+                         : "B");
     }
     return dst;
 }

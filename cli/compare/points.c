@@ -55,8 +55,8 @@ static int parse_exact(struct page *page, const char *list, struct carm_err *err
             !carm_number_percent(word, &page->tolerance[kind])) {
             return carm_fail(
                 err, CARM_EINVAL,
-                "--exact takes flops, bytes, l2_bytes, l3_bytes, dram_bytes, instructions and "
-                "vector_share, each with a tolerance such as bytes:1%%, not '%.40s'",
+                "--exact takes flops, bytes, l2_bytes, l3_bytes, dram_bytes, instructions, "
+                "allocations and vector_share, each with a tolerance such as bytes:1%%, not '%.40s'",
                 list);
         }
         list += n + (list[n] == ',');
@@ -95,7 +95,8 @@ static const struct {
                               {"L2 bytes", "B", true},
                               {"L3 bytes", "B", true},
                               {"DRAM bytes", "B", true},
-                              {"instructions", "", true}};
+                              {"instructions", "", true},
+                              {"allocations", "", true}};
 
 static char *value_text(char *dst, size_t size, enum carm_change_kind kind, double v)
 {

@@ -75,7 +75,8 @@
     X(DRAM_COMPULSORY, dram_compulsory) \
     X(DRAM_CAPACITY, dram_capacity) \
     X(DRAM_CONFLICT, dram_conflict) \
-    X(DRAM_COHERENCE, dram_coherence)
+    X(DRAM_COHERENCE, dram_coherence) \
+    X(ALLOCATIONS, allocations) /* calls of malloc, calloc, realloc and the like */
 /* clang-format on */
 
 #define CARM_QUANTITY_ID(id, name) CARM_Q_##id,

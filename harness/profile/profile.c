@@ -282,9 +282,10 @@ static int count_pieces(struct builder *b, struct module *m, struct carm_err *er
         if (!rc) {
             struct carm_profile_row *r = &b->profile->rows[row];
             carm_step_counts_add(&r->counts, &p->counts, 1);
-            if (r->kind != CARM_PROFILE_LOOP && p->at == begins(m, p->function)) {
-                r->executions = p->executions;
-            }
+            const struct carm_symbols_function *f = function_of(m, p->function);
+            const uint64_t calls = p->at == begins(m, p->function) ? p->executions : 0;
+            r->executions += r->kind != CARM_PROFILE_LOOP ? calls : 0;
+            r->allocations += f && f->allocates ? calls : 0;
         }
     }
     return rc;
@@ -444,6 +445,7 @@ static int add_module(struct builder *b, const struct carm_modules *from, uint32
         return carm_fail(err, CARM_ENOMEM, "not enough memory for names of functions");
     }
     m.nfunctions = carm_symbols_functions(m.symbols, &m.functions);
+    b->profile->has_allocator |= carm_symbols_allocate(m.symbols);
     if (number != UINT32_MAX) {
         rc = carm_flow_open(&m.flow, b->in->blocks, number, rest, err);
         for (size_t i = 0; i < m.flow.npieces; i++) {
@@ -796,6 +798,7 @@ static int fold(struct builder *b, double min_share, struct carm_err *err)
         const struct carm_profile_row *row = &p->rows[i];
         if (is_small(p, row, all, min_share)) {
             carm_step_counts_add(&sum->counts, &row->counts, 1);
+            sum->allocations += row->allocations;
             sum->samples += row->samples;
             for (int k = 0; k < CARM_SAMPLE_KINDS; k++) {
                 sum->on[k] += row->on[k];

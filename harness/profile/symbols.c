@@ -184,7 +184,21 @@ static uint64_t address_of(const struct carm_symbols_module *m, uint64_t offset)
     return offset;
 }
 
-static int add_function(struct carm_symbols_module *m, uint64_t address, uint64_t bytes, char *name)
+/* The C library's functions that allocate memory, each of which C and C++ programs call by a name of its own. */
+static bool is_allocator(const char *name)
+{
+    static const char *const names[] = {"malloc",         "calloc",   "realloc", "aligned_alloc",
+                                        "posix_memalign", "memalign", "valloc",  "pvalloc"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int add_function(struct carm_symbols_module *m, uint64_t address, uint64_t bytes, char *name,
+                        bool allocates)
 {
     uint64_t begin = 0;
     if (!offset_of(m, address, &begin) ||
@@ -194,7 +208,7 @@ static int add_function(struct carm_symbols_module *m, uint64_t address, uint64_
         return -1;
     }
     const uint64_t end = bytes < UINT64_MAX - begin ? begin + bytes : UINT64_MAX;
-    m->functions[m->nfunctions++] = (struct carm_symbols_function){begin, end, name};
+    m->functions[m->nfunctions++] = (struct carm_symbols_function){begin, end, name, allocates};
     return 0;
 }
 
@@ -207,7 +221,7 @@ static void read_symbols(const struct carm_symbols *s, struct carm_symbols_modul
         const char *name = dwfl_module_getsym_info(m->dwfl, i, &sym, &address, NULL, NULL, NULL);
         const int type = name ? GELF_ST_TYPE(sym.st_info) : STT_NOTYPE;
         if ((type == STT_FUNC || type == STT_GNU_IFUNC) && sym.st_shndx != SHN_UNDEF && name[0]) {
-            add_function(m, address - m->bias, sym.st_size, readable(s, name));
+            add_function(m, address - m->bias, sym.st_size, readable(s, name), is_allocator(name));
         }
     }
 }
@@ -235,7 +249,7 @@ static void read_frames(struct carm_symbols_module *m, Elf *elf, const GElf_Phdr
     for (uint32_t i = 0; i < head.n && at + 8 * ((size_t)i + 1) <= size; i++) {
         int32_t relative = 0;
         memcpy(&relative, file + at + 8 * (size_t)i, sizeof relative);
-        add_function(m, segment->p_vaddr + (uint64_t)(int64_t)relative, 0, NULL);
+        add_function(m, segment->p_vaddr + (uint64_t)(int64_t)relative, 0, NULL, false);
     }
 }
 
@@ -255,7 +269,7 @@ static void read_stubs(struct carm_symbols_module *m, Elf *elf)
                                : NULL;
         if (name && strncmp(name, ".plt", 4) == 0 && (header.sh_flags & SHF_EXECINSTR) &&
             header.sh_size) {
-            add_function(m, header.sh_addr, header.sh_size, strdup(name));
+            add_function(m, header.sh_addr, header.sh_size, strdup(name), false);
         }
     }
 }
@@ -298,6 +312,7 @@ static void settle(struct carm_symbols_module *m)
         if (n && m->functions[n - 1].begin == f->begin) {
             m->functions[n - 1].end =
                 f->end > m->functions[n - 1].end ? f->end : m->functions[n - 1].end;
+            m->functions[n - 1].allocates |= f->allocates;
             free((char *)(uintptr_t)f->name);
         } else {
             m->functions[n++] = *f;
@@ -392,6 +407,15 @@ size_t carm_symbols_functions(const struct carm_symbols_module *module,
 {
     *out = module->functions;
     return module->nfunctions;
+}
+
+bool carm_symbols_allocate(const struct carm_symbols_module *module)
+{
+    bool any = false;
+    for (size_t i = 0; i < module->nfunctions && !any; i++) {
+        any = module->functions[i].allocates;
+    }
+    return any;
 }
 
 /* The DWARF unit of an address. Searches all units, since not every compiler writes the table of

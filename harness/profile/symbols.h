@@ -15,6 +15,8 @@ struct carm_symbols_module;
 struct carm_symbols_function {
     uint64_t begin, end; /* offsets in the file */
     const char *name;    /* readable (C++, Fortran); NULL = the file does not tell */
+    bool
+        allocates; /* malloc, calloc, realloc, aligned_alloc, posix_memalign, memalign, valloc or pvalloc */
 };
 
 /* returns 0 or -CARM_ENOMEM */
@@ -39,6 +41,9 @@ void carm_symbols_drop_arguments(char *name, const char *end);
 /* Functions in order. */
 size_t carm_symbols_functions(const struct carm_symbols_module *module,
                               const struct carm_symbols_function **out);
+
+/* Whether one of the functions allocates. */
+bool carm_symbols_allocate(const struct carm_symbols_module *module);
 
 /* The name of a function, "solve"; for an offset in no function (NULL) "app+0x1234". returns dst */
 char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,

@@ -12,9 +12,10 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-static const enum carm_change_kind kinds[] = {
-    CARM_CHANGE_TIME,     CARM_CHANGE_INSTRUCTIONS, CARM_CHANGE_FLOPS,     CARM_CHANGE_BYTES,
-    CARM_CHANGE_L2_BYTES, CARM_CHANGE_L3_BYTES,     CARM_CHANGE_DRAM_BYTES};
+static const enum carm_change_kind kinds[] = {CARM_CHANGE_TIME,       CARM_CHANGE_INSTRUCTIONS,
+                                              CARM_CHANGE_FLOPS,      CARM_CHANGE_BYTES,
+                                              CARM_CHANGE_L2_BYTES,   CARM_CHANGE_L3_BYTES,
+                                              CARM_CHANGE_DRAM_BYTES, CARM_CHANGE_ALLOCATIONS};
 enum { KINDS = sizeof kinds / sizeof *kinds, COMMIT_LEAST = 7, COMMIT_MOST = 40 };
 
 static int no_memory(struct carm_err *err)

@@ -77,8 +77,8 @@ enum { BOTH = 2 };
 /* ---- names ---- */
 
 static const char *const names[CARM_CHANGE_KINDS] = {
-    "time",  "performance", "intensity", "aware_share", "original_share", "vector_share",
-    "flops", "bytes",       "l2_bytes",  "l3_bytes",    "dram_bytes",     "instructions"};
+    "time",  "performance", "intensity", "aware_share", "original_share", "vector_share", "flops",
+    "bytes", "l2_bytes",    "l3_bytes",  "dram_bytes",  "instructions",   "allocations"};
 
 const char *carm_change_name(enum carm_change_kind kind)
 {
@@ -126,6 +126,7 @@ static double count_of(const struct carm_point *p, enum carm_change_kind kind)
            : kind == CARM_CHANGE_L3_BYTES     ? p->level_bytes[1]
            : kind == CARM_CHANGE_DRAM_BYTES   ? p->dram_bytes
            : kind == CARM_CHANGE_INSTRUCTIONS ? p->mix.q[CARM_RUNMIX_INSTRUCTIONS]
+           : kind == CARM_CHANGE_ALLOCATIONS  ? p->mix.q[CARM_RUNMIX_ALLOCATIONS]
                                               : vector_share(p);
 }
 

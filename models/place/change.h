@@ -22,10 +22,11 @@ enum carm_change_kind {
     CARM_CHANGE_L3_BYTES,
     CARM_CHANGE_DRAM_BYTES,
     CARM_CHANGE_INSTRUCTIONS,
+    CARM_CHANGE_ALLOCATIONS,
     CARM_CHANGE_KINDS,
 };
 
-/* "time", "performance", "intensity", "aware_share", ..., "instructions": for programs */
+/* "time", "performance", "intensity", "aware_share", ..., "allocations": for programs */
 const char *carm_change_name(enum carm_change_kind kind);
 /* returns CARM_CHANGE_KINDS for an unknown name */
 enum carm_change_kind carm_change_find(const char *name, size_t length);

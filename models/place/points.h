@@ -25,6 +25,7 @@
     Y(X, DIVIDES, fp_divides) \
     Y(X, ROOTS, fp_roots) /* of these: square roots */ \
     Y(X, PREFETCHES, prefetches) \
+    Y(X, ALLOCATIONS, allocations) \
     Y(X, LOADS, loads) \
     Y(X, STORES, stores) \
     Y(X, LOAD_BYTES, load_bytes) \

@@ -361,6 +361,39 @@ else
     mv "$ci/bench-20" "$ci/bench"
     job script-1 && job script-1
     ok "the script passes one program again and again"
+    # each allocating function as often as the argument says; some call each other inside the C library, with other arguments
+    cat >"$ci/allocate.c" <<'EOF'
+#include <malloc.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    for (int i = 0; i < atoi(argv[argc - 1]); i++) {
+        void *volatile of[7] = {malloc(9), calloc(2, 9), aligned_alloc(64, 64), memalign(64, 9), valloc(9), pvalloc(9)};
+        if (posix_memalign((void **)&of[6], 64, 9)) return 1;
+        of[0] = realloc(of[0], 9999);
+        for (int k = 0; k < 7; k++) free(of[k]);
+    }
+    return 0;
+}
+EOF
+    ${CC:-cc} -O1 -w -o "$ci/allocate" "$ci/allocate.c" && for n in 0 1 5; do
+        for by in functions loops; do
+            rm -f "$ci/$by$n.csv"
+            env -i PATH="$PATH" "$carm" run -q --$by --min-share 2 --counters translate --no-time --name x -o "$ci/$by$n.csv" -- \
+                "$ci/allocate" $n
+        done
+    done
+    for by in functions loops; do
+        run compare "$ci/${by}1.csv" "$ci/${by}5.csv" --exact=allocations
+        [ $? -eq 1 ] && [ "$(awk '/--exact: x: allocations/ { print $7 - $5 }' "$tmp/err")" = 32 ] &&
+            run compare "$ci/${by}5.csv" "$ci/${by}5.csv" --exact=allocations
+        ok "allocations are counted, by $by"
+    done
+    rm -f "$ci/whole.csv" "$ci/static.csv"
+    "$carm" run -q --whole --counters translate --no-time --name x -o "$ci/whole.csv" -- "$ci/allocate" 5
+    run compare "$ci/whole.csv" "$ci/whole.csv" --exact=allocations
+    [ $? -eq 1 ] && grep -q 'allocations' "$tmp/err"
+    ok "... and not known without rows by code"
     cp "$model" "$ci/model.json"
     cp "$ci/bench" "$ci/main-bench"
     job script-2
