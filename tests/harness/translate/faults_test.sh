@@ -76,8 +76,6 @@ finds 'ready code of other bytes' ready cache.c '!same(at, lines, bytes)' 'false
 finds 'kept code of earlier bytes' kept_of_rewritten ready.c 'carm_cache_is_awake(number)) {' 'true) {'
 finds 'a table of branches that is copied' faults_of_programs cache.c \
     'here = carm_ready->table.bytes == sizeof carm_table' 'here = false'
-finds 'entries of libraries that are written one by one' faults_of_programs ready.c \
-    'entered\[i\] = CARM_ENTERED_LATER' '(void)i'
 finds 'entries of a library that is another one now' kept_of_rewritten cache.c 'leave_early(i);' ''
 finds 'a longer mapping that is taken for that of a library' kept_of_rewritten cache.c \
     'all \&\& begin == f->begin \&\& end == f->end' 'all'

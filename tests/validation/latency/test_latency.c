@@ -92,8 +92,9 @@ static int part(const char *name, struct carm_latency_run *run, struct carm_err 
 {
     const uint64_t end = run->team->deadline.tsc;
     seen.parts++;
+    const double left = end ? ((double)end - seen.ticks) / tsc_hz : -1.0;
     (void)fprintf(text, "%s: %d thread, deadline in %.3f s%s%s\n", name, run->team->n,
-                  end ? ((double)end - seen.ticks) / tsc_hz : -1.0,
+                  round(1e3 * left) / 1e3 + 0.0, /* no -0 */
                   run->options.quick ? ", quick" : "",
                   run->team->deadline.stop == &stop ? "" : ", without stop");
     run->clock_hz = 2e9;
