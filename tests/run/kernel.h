@@ -52,7 +52,7 @@ struct stop {
 #define CALL_STOP(t, at)    .tid = (t), .status = SIGNAL(SIGTRAP | 0x80), .rip = (at)
 
 static const struct stop *stops; /* ended by a tid of 0 */
-static struct stop now[2048];    /* of threads: the latest one */
+static struct stop now[4096];    /* of threads: the latest one */
 static char events[1 << 14];
 static bool quiet;
 static struct carm_trace trace;

@@ -328,6 +328,7 @@ static int set_up(void **state)
     }
     profile = (struct carm_profile){
         .rows = rows, .nrows = 1, .codes = codes, .ncodes = 3, .has_time = true, .samples = 100};
+    carm_modules_close(&run.blocks.modules); /* of a case before this one */
     run = (struct carm_run){.argv = argv,
                             .has_blocks = true,
                             .row.seconds = 2.0,

@@ -413,6 +413,7 @@ TEST(resolves)
     pieces[1].executions = 250.0;
     pieces[2].executions = 750.0;
     uneven.mispredicted = uneven.astray = 0.0;
+    carm_graph_close(&j.graph);
     assert_ok(carm_run_code_input(&code, &j.graph, &uneven, j.units, j.chain, &err));
     assert_near(uneven.astray, 0.375, 1e-9);
     carm_bounds_find(&j.in, &j.bounds);

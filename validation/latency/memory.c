@@ -473,12 +473,12 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
     const size_t n = f->npoints;
     const double last = n > 0 ? rates[n - 1] : 0.0;
     struct carm_stats s;
-    carm_stats_describe(rates, n, &s); /* sorts */
     const bool grows = n < 2 || last >= (1.0 + still) * rates[n - 2];
     if (n == 0 || !(latency > 0.0) || (grows && carm_team_is_over(m->run->team))) {
         free(f->points); /* the budget ended while more chains still brought more */
         return 0;
     }
+    carm_stats_describe(rates, n, &s); /* sorts */
     /* the median of the three highest, where more chains no longer bring more */
     f->rate = rates[n >= 3 && !grows ? n - 2 : n - 1];
     f->ci95 = (struct carm_ci){rates[n >= 3 ? n - 3 : 0], rates[n - 1]};

@@ -177,7 +177,8 @@ TEST(winners)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct carm_code codes[2] = {{.name = "A.sse.dp.2:1.u4"},
                                            {.name = "A.sse.dp.2:1.u8.s3"}};
-        struct carm_build_set set = {.threads = 1};
+        static struct carm_team team;
+        struct carm_build_set set = {.threads = 1, .team = &team};
         struct carm_series series = {.code = &codes[cases[i].usual_is_best ? 0 : 1]};
         struct carm_build_roof roof = {
             .set = &set,
