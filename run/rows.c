@@ -43,7 +43,8 @@ int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
 
 /* The times of the parts in one of the runs, whose rows are not folded. Parts of this run without a row in `all` add to the
  * row of others.
- * seconds  [all->nrows + 1] 0 on entry; the last: of such parts where there is no row of others */
+ * seconds  [all->nrows + 1] 0 on entry. The last entry is no row's: it adds up parts without a row where `all` has no row
+ *          of others */
 static void times_of(const struct carm_profile *once, const struct carm_profile *all,
                      double *seconds)
 {

@@ -15,8 +15,8 @@ struct carm_symbols_module;
 struct carm_symbols_function {
     uint64_t begin, end; /* offsets in the file */
     const char *name;    /* readable (C++, Fortran); NULL = the file does not tell */
-    bool
-        allocates; /* malloc, calloc, realloc, aligned_alloc, posix_memalign, memalign, valloc or pvalloc */
+    /* malloc, calloc, realloc, aligned_alloc, posix_memalign, memalign, valloc or pvalloc */
+    bool allocates;
 };
 
 /* returns 0 or -CARM_ENOMEM */

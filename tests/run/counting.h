@@ -19,7 +19,7 @@
 #include "run/marks.h"
 #include "run/regions.h"
 #include "run/trace.h"
-#include "tests/unit.h"
+#include "tests/events.h"
 
 enum { RUNS = 4 };
 
@@ -57,7 +57,7 @@ struct scenario {
 };
 
 static const struct scenario *now_is;
-static char events[4096], said[4096];
+static char said[4096];
 static double now;
 static int nruns, ntranslations, ntranslators, ninputs, marked;
 static int nsamples, nblocks; /* that are open */
@@ -65,16 +65,6 @@ static off_t at_input;
 volatile sig_atomic_t carm_interrupted;
 static struct sigaction handlers[NSIG];
 static const struct planned *running;
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    const size_t at = strlen(events);
-    va_list ap;
-    fail_if(at > sizeof events - 200, "no end: %.400s", events);
-    va_start(ap, format);
-    vsnprintf(events + at, sizeof events - at, format, ap);
-    va_end(ap);
-}
 
 static int fails(const char *call, struct carm_err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program whose stops are written by hand, and the kernel that answers to its tracer and notes what it is asked for.
+/* A traced program whose stops are a table, and doubles of the system calls of run/trace.c, which note each request.
  * Numbers behind "step", "call" (step to the next stop of a system call), "on" and "detach" are the thread's; +15 is a
  * signal that goes with it. */
 #pragma once
@@ -19,7 +19,7 @@
 #include "harness/count/step/account.h"
 #include "harness/translate/inject.h"
 #include "run/trace.h"
-#include "tests/unit.h"
+#include "tests/events.h"
 
 enum { PID = 10, CPU = 3, GAP = CARM_TRACE_TIMER_GAP };
 
@@ -53,8 +53,6 @@ struct stop {
 
 static const struct stop *stops; /* ended by a tid of 0 */
 static struct stop now[4096];    /* of threads: the latest one */
-static char events[1 << 14];
-static bool quiet;
 static struct carm_trace trace;
 static const char *
     answers; /* behind a space: to whether the child is traced, "1" or "0"; the last from then on */
@@ -67,29 +65,6 @@ static const char *scope_is;
 static uint8_t memory[0x3000]; /* from 0 on; its last page is not there */
 static int left;               /* lanes of a gather */
 static bool wide;              /* registers are asked for */
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    const size_t at = strlen(events);
-    if (quiet) {
-        return;
-    }
-    fail_if(at > sizeof events - 200, "no end: %.400s", events);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(events + at, sizeof events - at, format, ap);
-    va_end(ap);
-}
-
-static void happened(const char *wanted)
-{
-    if (getenv("UPDATE")) {
-        print_message("<<<%s>>>\n", events);
-    } else if (strcmp(events, wanted) != 0) {
-        fail_msg("'%s' is not '%s'", events, wanted);
-    }
-    events[0] = '\0';
-}
 
 /* ---- the kernel ---- */
 

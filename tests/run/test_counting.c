@@ -563,8 +563,8 @@ TEST(counters)
     compare("counters");
 }
 
-/* SIGTERM and SIGHUP go to the program; what it leaves behind gets them at the end, and no further run follows. Each in a
- * process of its own, as a signal is remembered. */
+/* carm passes SIGTERM and SIGHUP on to the program, at the end to processes that the program has left behind, and starts no
+ * further run. Each case has a process of its own, as carm remembers a signal. */
 TEST(signals_passed_on)
 {
     static const struct scenario of[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Receivers of discarded output by kernels of this file: what a program gets for files, terminals, pipes, sockets and other
- * outputs, and how what it writes is thrown away. */
+/* Receivers of discarded output by kernels of this file: which kind of output a counted program gets in place of a file,
+ * terminal, pipe or socket, and how the receiver reads and discards the program's output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,13 +16,12 @@
 #include <unistd.h>
 
 #include "run/output.h"
-#include "tests/unit.h"
+#include "tests/events.h"
 
 /* What standard output and error are: f file, a file at whose end is written, t terminal, p pipe, s socket, n other, - none */
 static const char *kinds;
 static bool same;         /* error is output */
 static const char *fails; /* calls that fail, with ";" behind each */
-static char events[4096];
 static int next_fd;
 static void *(*thread)(void *);
 static void *thread_arg;
@@ -37,26 +36,6 @@ struct turn {
 };
 static const struct turn *turns;
 static size_t polls;
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    const size_t at = strlen(events);
-    va_list ap;
-    fail_if(at > sizeof events - 200, "no end: %.400s", events);
-    va_start(ap, format);
-    vsnprintf(events + at, sizeof events - at, format, ap);
-    va_end(ap);
-}
-
-static void happened(const char *wanted)
-{
-    if (getenv("UPDATE")) {
-        print_message("<<<%s>>>\n", events);
-    } else if (strcmp(events, wanted) != 0) {
-        fail_msg("'%s' is not '%s'", events, wanted);
-    }
-    events[0] = '\0';
-}
 
 static bool does_fail(const char *call)
 {

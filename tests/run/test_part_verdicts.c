@@ -566,7 +566,7 @@ static const struct part {
            OPTIONS(.threads = 2), NO_BYTES, A(1, 0, 0), A(1, 0, 0, .contended = 0.5)),
 };
 
-/* A profile with one row, and what it borrows. */
+/* What a verdict is made of: a run, its model, and a profile with its rows and their code. */
 static struct {
     struct carm_profile_row rows[4];
     struct carm_flow_code codes[4];

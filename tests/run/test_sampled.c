@@ -6,36 +6,16 @@
 #include "models/caches/tlb.h"
 #include "models/latency.h"
 #include "run/levels.h"
-#include "tests/unit.h"
+#include "tests/events.h"
 
 enum { LINE = 64, PAGE = 4096, AT = 0x1000, PAGES_OF_TLB = 16 };
 
-static char events[8192];
 static struct carm_sampled_plan wanted; /* of carm_sampled_open */
 static int refusals;                    /* of the next calls of carm_sampled_open */
 static bool here, has, hits;            /* what is answered */
 static bool no_room;                    /* carm_sampled_end, carm_hierarchy_read */
 static int tlbs;                        /* that are open */
 static bool tlb_fails, unknown;         /* this machine's caches */
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    const size_t at = strlen(events);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(events + at, sizeof events - at, format, ap);
-    va_end(ap);
-}
-
-static void happened(const char *all)
-{
-    if (getenv("UPDATE")) {
-        print_message("<<<%s>>>\n", events);
-    } else if (strcmp(events, all) != 0) {
-        fail_msg("'%s' is not '%s'", events, all);
-    }
-    events[0] = '\0';
-}
 
 /* ---- the simulations ---- */
 

@@ -13,7 +13,7 @@
 #include "harness/whatif/trial.h"
 #include "run/launch.h"
 #include "run/whatif.h"
-#include "tests/unit.h"
+#include "tests/events.h"
 
 enum { HEAD = 0x400000, FILE_AT = 0x1000, FILE_SIZE = 0x800 };
 
@@ -27,21 +27,11 @@ static double spent[CARM_WHATIF_SNAPSHOTS + 1]; /* by the snapshots of a loop */
 static struct carm_trial_result given[CARM_WHATIF_LOOPS][CARM_WHATIF_SNAPSHOTS + 1];
 static struct carm_trial begun; /* as a loop's trial begins */
 static int taken[CARM_WHATIF_LOOPS];
-static char events[4096];
 static int ends, maps, watches;
 static bool without_clock; /* of the program's processor time */
 static double signalled;   /* when carm gets SIGTERM; 0 = never */
 static double waited;      /* when the program's end was awaited */
 volatile sig_atomic_t carm_interrupted;
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    const size_t at = strlen(events);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(events + at, sizeof events - at, format, ap);
-    va_end(ap);
-}
 
 double carm_seconds_now(void)
 {

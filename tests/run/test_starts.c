@@ -14,11 +14,10 @@
 
 #include "base/observer.h"
 #include "run/launch.h"
-#include "tests/unit.h"
+#include "tests/events.h"
 
 enum { GATE = 50, REPORT = 52, KEEPER = 60 };
 
-static char events[8192];
 static jmp_buf ended;
 
 /* What is answered */
@@ -41,26 +40,6 @@ static void show(const char *const (*all)[2])
 {
     files = all;
     memset(was_read, 0, sizeof was_read);
-}
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-    const size_t at = strlen(events);
-    va_list ap;
-    fail_if(at > sizeof events - 200, "no end: %.400s", events);
-    va_start(ap, format);
-    vsnprintf(events + at, sizeof events - at, format, ap);
-    va_end(ap);
-}
-
-static void happened(const char *wanted)
-{
-    if (getenv("UPDATE")) {
-        print_message("<<<%s>>>\n", events);
-    } else if (strcmp(events, wanted) != 0) {
-        fail_msg("'%s' is not '%s'", events, wanted);
-    }
-    events[0] = '\0';
 }
 
 static bool does_fail(const char *call, int errno_then)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Executes each conditional branch in both directions, the taken one first or last, and prints which were taken.
- * tests/harness/translate/test_translate.c compares what it prints free and counted with kept code. */
+ * tests/harness/translate/test_translate.c compares the output of a free run with that of runs counted with kept code. */
 #include <stdint.h>
 #include <stdio.h>
 
