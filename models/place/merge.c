@@ -84,8 +84,11 @@ static int begin(struct entry *e, const struct carm_point *row)
     e->sum.limit = e->sum.limit_by = e->sum.second = e->sum.advice = "";
     const char **texts[] = {&e->sum.name,       &e->sum.isa, &e->sum.precision, &e->sum.rank,
                             &e->sum.counted_by, &e->sum.job, &e->sum.metric,    &e->sum.host,
-                            &e->sum.note,       &e->sum.pid, &e->sum.levels_by};
+                            &e->sum.note,       &e->sum.pid, &e->sum.levels_by, &e->sum.asks_for,
+                            &e->sum.cores};
     e->sum.levels_by = row->levels_by ? row->levels_by : "";
+    e->sum.asks_for = row->asks_for ? row->asks_for : "";
+    e->sum.cores = row->cores ? row->cores : "";
     size_t size = 0;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         size += strlen(*texts[i]) + 1;
@@ -137,6 +140,9 @@ static void add_texts(struct entry *e, const struct carm_point *row)
     }
     if (strcmp(sum->note, row->note) != 0 && !*sum->note) {
         sum->note = "some of its rows have notes";
+    }
+    if (strcmp(sum->cores, row->cores ? row->cores : "") != 0) {
+        sum->cores = ""; /* of several mixtures of kinds */
     }
     const bool same_process = *row->pid && strcmp(sum->pid, row->pid) == 0;
     e->same_rank += *row->rank && strcmp(sum->rank, row->rank) == 0 && !same_process;
