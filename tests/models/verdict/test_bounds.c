@@ -8,6 +8,7 @@ static const struct carm_microarchitecture theory = {
     .issue = 4.0,
     .reorder = 100,
     .vector_queue = 50,
+    .dispatch_integers = 3,
     .widths = {{.loads = 2, .stores = 1, .accesses = 4},
                {.loads = 2, .stores = 1, .accesses = 4},
                {.loads = 2, .stores = 1, .accesses = 2},
@@ -144,6 +145,15 @@ TEST(units_and_issue)
          "issue 2: 10 instructions at 5 in a cycle: " MEASURED},
         {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .slots = 10},
          "issue 2.5: 10 instructions at 4 in a cycle: " PUBLISHED},
+        /* in order, and where that takes no longer; no lines of code */
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .slots = 10, .dispatch_cycles = 3.5},
+         "issue 3.5: 3.5 cycles in which 10 instructions enter, in order, 4 in a cycle, at most 3 of them of integer units: "
+         "measured on the microarchitecture\n"
+         "issue 2.5: 10 instructions at 4 in a cycle: " PUBLISHED},
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .slots = 10, .dispatch_cycles = 2.5},
+         "issue 2.5: 10 instructions at 4 in a cycle: " PUBLISHED},
+        {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .taken = 1, .fetched = 3},
+         "issue 2 unrolls: 1 taken branches of 2 cycles: " PUBLISHED},
         /* chains */
         {{.rates = {&model, &theory, 0, 0},
           .clock_hz = 1e9,
@@ -258,6 +268,139 @@ TEST(units_and_issue)
     assert_int_equal(b.n, 1);
 }
 
+/* Rates of all groups of units are measured; the microarchitecture's would give other times. */
+TEST(measured_units)
+{
+    static struct carm_core_figure all[] = {
+        {.kind = CARM_CORE_FP_ADD, .isa = "avx2", .precision = "dp", .throughput = 0.4},
+        {.kind = CARM_CORE_FP_MUL, .isa = "avx2", .precision = "dp", .throughput = 0.5},
+        {.kind = CARM_CORE_FP_DIV, .isa = "avx2", .precision = "dp", .throughput = 5},
+        {.kind = CARM_CORE_INT_DIV, .throughput = 6},
+        {.kind = CARM_CORE_FP_LOGIC, .isa = "avx2", .precision = "dp", .throughput = 0.25},
+        {.kind = CARM_CORE_FP_SHUFFLE, .isa = "avx2", .precision = "dp", .throughput = 1},
+        {.kind = CARM_CORE_INT_ADD, .precision = "int64", .throughput = 0.2},
+        {.kind = CARM_CORE_INT_LOGIC, .precision = "int64", .throughput = 0.4},
+        {.kind = CARM_CORE_INT_MUL, .precision = "int64", .throughput = 1.5}};
+    static const struct carm_bounds_unit of[] = {
+        {CARM_CORE_FP_ADD, "avx2", "dp", 10, NULL},  {CARM_CORE_FP_MUL, "avx2", "dp", 8, NULL},
+        {CARM_CORE_FP_DIV, "avx2", "dp", 2, NULL},   {CARM_CORE_INT_DIV, "", "int64", 3, NULL},
+        {CARM_CORE_FP_LOGIC, "avx2", "dp", 8, NULL}, {CARM_CORE_FP_SHUFFLE, "avx2", "dp", 1, NULL},
+        {CARM_CORE_INT_ADD, "", "int64", 6, NULL},   {CARM_CORE_INT_LOGIC, "", "int64", 4, NULL},
+        {CARM_CORE_INT_MUL, "", "int64", 1, NULL}};
+    static const struct {
+        double mad, mul, fp;
+    } mixes[] = {{0, 2, 4},        {1, 0, 4},     {4, 2, 4}, /* 0.5: apart */
+                 {3, 2, 16 / 3.0}, {2.5, 2, 6.4}, {2, 2, 8}, {1, 2, 8}};
+    const struct carm_model m = {.core = all, .ncore = 9};
+    struct carm_bounds_input in = {
+        .rates = {&m, &theory, 0, 0}, .clock_hz = 1e9, .units = of, .nunits = 9};
+    struct carm_bounds b;
+    carm_bounds_find(&in, &b);
+    assert_string_equal(
+        told(&b),
+        "divider 18: 3 integer divisions, 18 cycles of the divider: " MEASURED
+        "divider 10: 2 divisions and square roots, 10 cycles of the divider: " MEASURED
+        "fp 4: 10 additions and 8 multiplications or FMAs, 4 cycles of their units: " MEASURED
+        "integer 2.2: 11 integer instructions, 2.2 cycles of their units: " MEASURED
+        "fp 2: 2 cycles of the unit for logic: " MEASURED);
+    /* with units of their own, shared units, and between */
+    for (size_t i = 0; i < sizeof mixes / sizeof *mixes; i++) {
+        struct carm_compute_roof rates[] = {{.op = "mad", .rate = mixes[i].mad},
+                                            {.op = "add", .rate = 2},
+                                            {.op = "mul", .rate = mixes[i].mul}};
+        const struct carm_roofs r = {.compute = rates, .ncompute = 3};
+        in.nunits = 2;
+        in.roofs = &r;
+        carm_bounds_find(&in, &b);
+        assert_int_equal(b.n, 1);
+        assert_near(1e9 * b.of[0].seconds, mixes[i].fp, 1e-9);
+    }
+    /* published for another ISA or precision: not known */
+    static const struct carm_bounds_unit others[] = {{CARM_CORE_FP_ADD, "avx2", "dp", 1, NULL},
+                                                     {CARM_CORE_FP_ADD, "scalar", "sp", 1, NULL}};
+    in = (struct carm_bounds_input){
+        .rates.theory = &theory, .clock_hz = 1e9, .units = others, .nunits = 2};
+    carm_bounds_find(&in, &b);
+    assert_int_equal(b.n, 0);
+}
+
+/* Integer instructions on pipes 0 to 3, multiplications on 1, branches on 0 and 3; vectors on v and w. */
+TEST(pipes)
+{
+    struct carm_microarchitecture m = {.widths = {[2] = {.fma = 3}, [3] = {.fma = 1}},
+                                       .core = {{"int-add", "", "", 1, 0.125}},
+                                       .ncore = 1,
+                                       .ports = {{"int-add", "0123", 0},
+                                                 {"int-mul", "1", 0},
+                                                 {"branch", "03", 0},
+                                                 {"fma", "v", 0},
+                                                 {"vector-zero", "vw", 0},
+                                                 {"many", "456789", 0},
+                                                 {"none", "", 0}},
+                                       .nports = 7};
+    const struct carm_bounds_unit of[] = {
+        {CARM_CORE_INT_ADD, "", "", 10, "int-add"}, {CARM_CORE_INT_MUL, "", "", 3, "int-mul"},
+        {CARM_CORE_FP_FMA, "avx2", "dp", 2, "fma"}, {CARM_CORE_FP_FMA, "avx512", "dp", 1, "fma"},
+        {CARM_CORE_FP_FMA, "avx2", "dp", 7, NULL},  {CARM_CORE_FP_FMA, "avx2", "dp", 7, "none"},
+        {CARM_CORE_INT_SHIFT, "", "", 40, "many"}};
+#define SHARED " pipes that several instructions share: measured on the microarchitecture\n"
+    static const struct {
+        size_t first, n;
+        double branches, fused, zeroed;
+        const char *told;
+    } cases[] = {
+        /* 3 of one pipe, 13 of four; the rate of additions allows 8 in a cycle */
+        {0, 2, 0, 0, 0,
+         "integer 3.25: 3.25 cycles of 4 integer" SHARED
+         "integer 1.25: 10 integer instructions, 1.25 cycles of their units: " PUBLISHED},
+        {1, 1, 0, 0, 0, "integer 3: 3 cycles of 1 integer" SHARED},
+        {1, 1, 9, 0, 0, "integer 4.5: 4.5 cycles of 2 integer" SHARED},
+        {1, 1, 6, 0, 0, "integer 3: 3 cycles of 1 integer" SHARED},
+        /* comparisons that are one with their jumps: 10 - 4 + 4 of four pipes */
+        {0, 1, 4, 4, 0,
+         "integer 2.5: 2.5 cycles of 4 integer" SHARED
+         "integer 0.75: 10 integer instructions, 0.75 cycles of their units: " PUBLISHED},
+        /* as many as three of narrower vectors */
+        {2, 2, 0, 0, 0, "fp 5: 5 cycles of 1 vector" SHARED},
+        {2, 2, 0, 0, 4, "fp 5: 5 cycles of 1 vector" SHARED},
+        {2, 4, 0, 0, 7, "fp 6: 6 cycles of 2 vector" SHARED},
+        /* six pipes alone; of eight letters in all the last two of the six are none */
+        {6, 1, 0, 0, 0, "integer 6.6667: 6.67 cycles of 6 integer" SHARED},
+        {0, 7, 0, 0, 0,
+         "integer 10: 10 cycles of 4 integer" SHARED "fp 5: 5 cycles of 1 vector" SHARED
+         "integer 1.25: 10 integer instructions, 1.25 cycles of their units: " PUBLISHED},
+    };
+    struct carm_bounds b;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct carm_bounds_input in = {.rates.theory = &m,
+                                             .clock_hz = 1e9,
+                                             .units = of + cases[i].first,
+                                             .nunits = cases[i].n,
+                                             .branches = cases[i].branches,
+                                             .fused = cases[i].fused,
+                                             .zeroed = cases[i].zeroed};
+        carm_bounds_find(&in, &b);
+        assert_string_equal(told(&b), cases[i].told);
+    }
+    /* jumps without pipes of their own are not taken off */
+    struct carm_bounds_input in = {
+        .rates.theory = &m, .clock_hz = 1e9, .units = of, .nunits = 1, .fused = 4};
+    strcpy(m.ports[2].word, "other");
+    carm_bounds_find(&in, &b);
+    assert_string_equal(
+        told(&b), "integer 2.5: 2.5 cycles of 4 integer" SHARED
+                  "integer 1.25: 10 integer instructions, 1.25 cycles of their units: " PUBLISHED);
+    /* no rate of wide vectors: as many as of narrow ones */
+    m.widths[3].fma = 0;
+    in.units = of + 2;
+    in.nunits = 2;
+    carm_bounds_find(&in, &b);
+    assert_string_equal(told(&b), "fp 3: 3 cycles of 1 vector" SHARED);
+    m.nports = 0;
+    carm_bounds_find(&in, &b);
+    assert_int_equal(b.n, 0);
+}
+
 /* Widths: general registers, scalar, sse, avx2, avx512. By the model's roofs avx2 loads 2 and stores 1/4 in a cycle. */
 TEST(ports)
 {
@@ -328,6 +471,157 @@ TEST(ports)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_bounds b;
         carm_bounds_find(&cases[i].in, &b);
+        assert_string_equal(told(&b), cases[i].told);
+    }
+}
+
+/* Roofs and instructions of each width. Scalar loads 3 in a cycle, AVX loads 2 by roofs of AVX, and stores 1 in 4 cycles. */
+TEST(accesses_of_widths)
+{
+    static struct carm_memory_roof of[] = {{.level = "L1", .ldst = "1:0", .bytes_per_cycle = 24},
+                                           {.level = "L1", .ldst = "1:0", .bytes_per_cycle = 64},
+                                           {.level = "L1", .ldst = "0:1", .bytes_per_cycle = 8},
+                                           {.level = "L2", .ldst = "1:0", .bytes_per_cycle = 999},
+                                           {.level = "L1", .ldst = "1:1", .bytes_per_cycle = 999}};
+    static struct carm_roofs isas[] = {
+        {.isa = "scalar", .precision = "dp", .memory = of, .nmemory = 1},
+        {.isa = "avx", .precision = "dp", .memory = of + 1, .nmemory = 4},
+        {.isa = "sse", .precision = "sp", .memory = of, .nmemory = 1}};
+    static struct carm_core_figure figures[] = {
+        {.kind = CARM_CORE_LOAD, .throughput = 0.2},
+        {.kind = CARM_CORE_LINE_SPLIT, .precision = "int64", .throughput = 0.7},
+        {.kind = CARM_CORE_LINE_SPLIT, .isa = "scalar", .precision = "dp", .throughput = 0.25},
+        {.kind = CARM_CORE_LINE_SPLIT, .isa = "avx2", .precision = "dp", .throughput = 1.5},
+        {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "scalar", .throughput = 3},
+        {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "sse", .precision = "dp", .throughput = 4},
+        {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "avx2", .precision = "dp", .throughput = 3},
+        {.kind = CARM_CORE_ALIAS_4K, .isa = "scalar", .precision = "dp", .throughput = 5}};
+    static const struct carm_microarchitecture narrow = {
+        .widths = {{.loads = 4, .stores = 0.5, .accesses = 1},
+                   {.loads = 3, .stores = 0.5, .accesses = 2},
+                   {.loads = 0.25, .stores = 2, .accesses = 3},
+                   {.loads = 0.125}}};
+    const struct carm_model of_roofs = {.roofs = isas, .nroofs = 3},
+                            of_core = {.core = figures, .ncore = 8, .roofs = isas, .nroofs = 3},
+                            of_splits = {.core = figures + 1, .ncore = 7};
+#define L(width, n) [width] = (n)
+    const struct {
+        const struct carm_model *model;
+        const struct carm_microarchitecture *theory;
+        double loads[5], split_loads[5], stores[5], split_stores[5], behind[5];
+        const char *told;
+    } cases[] = {
+        {&of_roofs,
+         NULL,
+         {L(1, 6), L(3, 6)},
+         {0},
+         {0},
+         {0},
+         {0},
+         "loads 5: 12 loads, 0 of them across two lines, 5 cycles of the load ports: " MEASURED},
+        {&of_roofs, NULL, {L(2, 6)}, {0}, {0}, {0}, {0}, ""},
+        /* a load of a general register: 5 in a cycle, where the faster ones of vectors wait for 2 */
+        {&of_core,
+         NULL,
+         {L(0, 6)},
+         {0},
+         {0},
+         {0},
+         {0},
+         "loads 1.2: 6 loads, 0 of them across two lines, 1.2 cycles of the load ports: " MEASURED},
+        /* 4 in 2 cycles of vectors take 0.8 of the ports, so that 6 more are in 2 */
+        {&of_roofs,
+         &narrow,
+         {L(0, 8), L(3, 4)},
+         {0},
+         {0},
+         {0},
+         {0},
+         "l1 9.3333: 12 loads and 0 stores, 9.33 cycles of address generation: " PUBLISHED
+         "loads 3: 12 loads, 0 of them across two lines, 3 cycles of the load ports: " PUBLISHED},
+        /* across two lines: 0.7 in place of a quarter, no less than within one, 1.5 in place of 4 */
+        {&of_splits,
+         &narrow,
+         {L(0, 4)},
+         {L(0, 2)},
+         {0},
+         {0},
+         {0},
+         "l1 4: 4 loads and 0 stores, 4 cycles of address generation: " PUBLISHED
+         "loads 1.9: 4 loads, 2 of them across two lines, 1.9 cycles of the load ports: " PUBLISHED},
+        {&of_splits,
+         &narrow,
+         {L(1, 1)},
+         {L(1, 1)},
+         {0},
+         {0},
+         {0},
+         "l1 1: 1 loads and 0 stores, 1 cycles of address generation: " PUBLISHED
+         "loads 0.25: 1 loads, 1 of them across two lines, 0.25 cycles of the load ports: " PUBLISHED},
+        {&of_splits,
+         &narrow,
+         {L(3, 1)},
+         {L(3, 1)},
+         {0},
+         {0},
+         {0},
+         "loads 4: 1 loads, 1 of them across two lines, 4 cycles of the load ports: " PUBLISHED},
+        {NULL,
+         &narrow,
+         {L(4, 1)},
+         {L(4, 1)},
+         {0},
+         {0},
+         {0},
+         "loads 16: 1 loads, 1 of them across two lines, 16 cycles of the load ports: " PUBLISHED},
+        /* nothing is known of loads within a line */
+        {&of_splits, NULL, {L(3, 1)}, {L(3, 1)}, {0}, {0}, {0}, ""},
+        /* stores: 3 in place of 2, 4 in place of 2, 3 where one within a line takes 4; avx512 has no rate */
+        {&of_splits,
+         &narrow,
+         {0},
+         {0},
+         {L(1, 2), L(2, 1)},
+         {L(1, 1), L(2, 1)},
+         {0},
+         "stores 9: 3 stores, 2 of them across two lines, 9 cycles of the store ports: " PUBLISHED},
+        {&of_core,
+         NULL,
+         {0},
+         {0},
+         {L(3, 1)},
+         {L(3, 1)},
+         {0},
+         "stores 4: 1 stores, 1 of them across two lines, 4 cycles of the store ports: " MEASURED},
+        {&of_core,
+         &narrow,
+         {0},
+         {0},
+         {L(3, 1), L(2, 1), L(4, 1)},
+         {0},
+         {0},
+         "stores 6: 3 stores, 0 of them across two lines, 6 cycles of the store ports: " PUBLISHED},
+        /* half of the loads behind stores, of a width whose time is known */
+        {&of_splits,
+         NULL,
+         {L(1, 4)},
+         {0},
+         {0},
+         {0},
+         {L(1, 2)},
+         "forwarding 10 estimate offset: 2 loads behind stores a multiple of 4096 bytes apart, 10 cycles with the stores: " MEASURED},
+        {&of_splits, NULL, {L(1, 4)}, {0}, {0}, {0}, {L(0, 2)}, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_bounds_input in = {.rates = {cases[i].model, cases[i].theory, 0, 0},
+                                       .clock_hz = 1e9};
+        struct carm_bounds b;
+        memcpy(in.loads, cases[i].loads, sizeof in.loads);
+        memcpy(in.split_loads, cases[i].split_loads, sizeof in.split_loads);
+        memcpy(in.stores, cases[i].stores, sizeof in.stores);
+        memcpy(in.split_stores, cases[i].split_stores, sizeof in.split_stores);
+        memcpy(in.behind, cases[i].behind, sizeof in.behind);
+        carm_bounds_find(&in, &b);
         assert_string_equal(told(&b), cases[i].told);
     }
 }
