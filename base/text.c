@@ -157,7 +157,7 @@ char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, boo
 
 char *carm_text_cut_begin(char *dst, size_t size, const char *src, size_t columns, bool ascii)
 {
-    char clean[1024];
+    char clean[1024] = "";
     const char *mark = ascii ? "..." : "\u2026", *at = clean;
     carm_text_clean(clean, sizeof clean, src, ascii);
     const size_t wide = carm_text_width(clean);

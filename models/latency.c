@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/latency.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,12 +214,24 @@ static void list_pairs(const struct carm_model *m, char *dst, size_t size)
     }
 }
 
+/* The node of "numa:1". returns false where the word is another; *node is 0 then */
+static bool read_node(const char *word, int *node)
+{
+    static const char prefix[] = "numa:";
+    char *end = NULL;
+    const bool numa = strncmp(word, prefix, sizeof prefix - 1) == 0;
+    const long n = numa ? strtol(word + sizeof prefix - 1, &end, 10) : -1;
+    const bool read =
+        numa && isdigit((unsigned char)word[sizeof prefix - 1]) && !*end && n <= INT_MAX;
+    *node = read ? (int)n : 0;
+    return read;
+}
+
 /* The node whose cores the model's first threads are on. NULL = the model has no nodes */
 static const struct carm_numa_node *home_node(const struct carm_model *m)
 {
-    int on = -1;
-    char end = 0;
-    const bool restricted = sscanf(m->machine.on, "numa:%d%c", &on, &end) == 1;
+    int on;
+    const bool restricted = read_node(m->machine.on, &on);
     for (size_t i = 0; i < m->nnuma_nodes; i++) {
         const struct carm_numa_node *node = &m->numa_nodes[i];
         if (restricted ? node->node == on : node->cores > 0) {
@@ -330,12 +344,11 @@ static int use_interleaved(struct carm_model *m, struct carm_err *err)
 
 int carm_numa_use(struct carm_model *model, const char *pages, struct carm_err *err)
 {
-    int node = 0;
-    char end = 0;
+    int node;
     if (strcmp(pages, "interleaved") == 0) {
         return use_interleaved(model, err);
     }
-    if (sscanf(pages, "numa:%d%c", &node, &end) != 1 || node < 0) {
+    if (!read_node(pages, &node)) {
         return carm_fail(err, CARM_EINVAL, "--pages '%.32s': write numa:1 or interleaved", pages);
     }
     return use_node(model, pages, node, err);

@@ -12,15 +12,65 @@
 #include "base/text.h"
 #include "models/core.h"
 
+static const struct carm_theory_rates *rates_of(const struct carm_microarchitecture *m,
+                                                unsigned vector_bytes)
+{
+    switch (vector_bytes) {
+    case 4:
+    case 8:
+        return &m->widths[0];
+    case 16:
+        return &m->widths[1];
+    case 32:
+        return &m->widths[2];
+    case 64:
+        return &m->widths[3];
+    case 1024:
+        return &m->widths[4];
+    default:
+        return NULL;
+    }
+}
+
+/* The bytes of the widest vectors, or tiles, that an entry has rates for. */
+static unsigned widest_of(const struct carm_microarchitecture *m)
+{
+    static const unsigned bytes[CARM_THEORY_WIDTHS] = {8, 16, 32, 64, 1024};
+    size_t i = CARM_THEORY_WIDTHS - 1;
+    while (i > 0 && !(m->widths[i].loads > 0.0)) {
+        i--;
+    }
+    return bytes[i];
+}
+
+/* The first of the vendor's entries with these widest vectors. NULL = none, or their cores differ */
+static const struct carm_microarchitecture *find_widest(const struct carm_theory_table *table,
+                                                        const char *vendor, unsigned bytes)
+{
+    const struct carm_microarchitecture *first = NULL;
+    for (size_t i = 0; i < table->n; i++) {
+        const struct carm_microarchitecture *m = &table->entries[i];
+        if (strcmp(m->vendor, vendor) != 0 || widest_of(m) != bytes) {
+            continue;
+        }
+        if (first && (m->issue != first->issue || m->reorder != first->reorder)) {
+            return NULL;
+        }
+        first = first ? first : m;
+    }
+    return first;
+}
+
 const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
-                                                          const char *vendor, int family, int model)
+                                                          const char *vendor, int family, int model,
+                                                          unsigned guest_bytes)
 {
     for (size_t i = 0; i < table->n; i++) {
         const struct carm_microarchitecture *m = &table->entries[i];
         for (size_t j = 0; j < m->ncpuid && strcmp(m->vendor, vendor) == 0; j++) {
             const struct carm_theory_range *range = &m->cpuid[j];
             if (range->family == family && range->first <= model && model <= range->last)
-                return m;
+                return guest_bytes <= widest_of(m) ? m : find_widest(table, vendor, guest_bytes);
         }
     }
     return NULL;
@@ -57,26 +107,6 @@ const struct carm_theory_ports *carm_theory_ports_of(const struct carm_microarch
         }
     }
     return NULL;
-}
-
-static const struct carm_theory_rates *rates_of(const struct carm_microarchitecture *m,
-                                                unsigned vector_bytes)
-{
-    switch (vector_bytes) {
-    case 4:
-    case 8:
-        return &m->widths[0];
-    case 16:
-        return &m->widths[1];
-    case 32:
-        return &m->widths[2];
-    case 64:
-        return &m->widths[3];
-    case 1024:
-        return &m->widths[4];
-    default:
-        return NULL;
-    }
 }
 
 double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_bytes, unsigned loads,

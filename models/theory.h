@@ -85,10 +85,13 @@ int carm_theory_open(const char *text, size_t size_bytes, const char *name,
 void carm_theory_close(struct carm_theory_table *table); /* NULL allowed */
 
 /* The entry of a processor by CPUID, borrowed from the table, or NULL where it has none. Model
- * numbers are the same for the different cores of hybrid processors, and in a virtual machine they can be false. */
+ * numbers are the same for the different cores of hybrid processors, and in a virtual machine they can be false: an
+ * entry without rates for vectors of guest_bytes is not the processor's. The first entry of the vendor whose widest
+ * vectors these are takes its place, if all such entries have the same issue and reorder.
+ * guest_bytes  carm_cpu_guest_bytes; 0 = family and model are true */
 const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
-                                                          const char *vendor, int family,
-                                                          int model);
+                                                          const char *vendor, int family, int model,
+                                                          unsigned guest_bytes);
 
 /* The entry of that name, upper and lower case alike.
  * entry  out: borrowed from the table; NULL on failure

@@ -14,9 +14,10 @@
 enum { ENTRIES_MAX = 10000 };
 
 void carm_winner_machine(const struct carm_theory_table *table, const char *vendor, int family,
-                         int model, char *name)
+                         int model, unsigned guest_bytes, char *name)
 {
-    const struct carm_microarchitecture *m = carm_theory_find_cpu(table, vendor, family, model);
+    const struct carm_microarchitecture *m =
+        carm_theory_find_cpu(table, vendor, family, model, guest_bytes);
     if (m) {
         snprintf(name, sizeof m->name, "%s", m->name);
     } else {

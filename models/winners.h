@@ -24,9 +24,11 @@ struct carm_winners {
 };
 
 /* The key of a processor's winners: its name in the table of microarchitectures, else vendor,
- * family and model. name: [48] */
+ * family and model.
+ * guest_bytes  as carm_theory_find_cpu has it
+ * name         [48] */
 void carm_winner_machine(const struct carm_theory_table *table, const char *vendor, int family,
-                         int model, char *name);
+                         int model, unsigned guest_bytes, char *name);
 
 /* Adds the entries of JSON text (schema "carm-codes/1") as carm_winners_add does.
  * winners  {0} at first; to be released with carm_winners_close

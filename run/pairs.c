@@ -81,6 +81,7 @@ static bool read_load(double *busy, double *stolen)
 {
     double user, nice, system, idle, wait, irq, soft, steal;
     FILE *f = fopen("/proc/stat", "re");
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's numbers */
     const bool read = f && fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &system,
                                   &idle, &wait, &irq, &soft, &steal) == 8;
     if (f) {
@@ -192,8 +193,8 @@ int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, str
     static const double shortest =
         1e-3; /* least time of a program that does something: starting sh takes as long */
     struct weather w;
-    double *wall = calloc(2 * CARM_PAIRS_MOST, sizeof *wall);
-    double *processor = calloc(2 * CARM_PAIRS_MOST, sizeof *processor);
+    double *wall = calloc((size_t)2 * CARM_PAIRS_MOST, sizeof *wall);
+    double *processor = calloc((size_t)2 * CARM_PAIRS_MOST, sizeof *processor);
     double own = 0.0;
     int rc = 0;
     *out = (struct carm_pairs){.verdict = CARM_PAIRS_UNDECIDED};

@@ -15,9 +15,9 @@
 #define D  (1U << CARM_INT32)
 
 /* One bit of CPUID, beside those of an ISA */
-#define NEEDS(leaf, bit)  \
-    {                     \
-        .leaf = 1U << bit \
+#define NEEDS(leaf, bit)    \
+    {                       \
+        .leaf = 1U << (bit) \
     }
 #define SSE41  NEEDS(leaf1_ecx, 19)
 #define POPCNT NEEDS(leaf1_ecx, 23)

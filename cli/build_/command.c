@@ -415,7 +415,8 @@ static int know_codes(struct carm_build_config *config, const struct carm_cpu *c
     struct carm_theory_table *table = NULL;
     int rc = carm_theory_open(theory, strlen(theory), "data/microarchitectures.json", &table, err);
     if (!rc) {
-        carm_winner_machine(table, cpu->vendor, cpu->family, cpu->model, config->machine);
+        carm_winner_machine(table, cpu->vendor, cpu->family, cpu->model, carm_cpu_guest_bytes(cpu),
+                            config->machine);
     }
     carm_theory_close(table);
     rc = rc ? rc : carm_winners_read(known, codes, strlen(codes), "data/codes.json", err);

@@ -52,56 +52,60 @@ static void probe_translate(struct carm_probe *p)
 
 struct carm_info_counters *carm_info_counters_open(const struct carm_cpu *cpu)
 {
-    struct carm_info_counters *f = calloc(1, sizeof *f);
-    if (!f) {
+    struct carm_info_counters *counters = calloc(1, sizeof *counters);
+    if (!counters) {
         return NULL;
     }
-    if (carm_recipe_find(cpu->vendor, cpu->family, cpu->model, &f->recipe, &f->lacks) != 0) {
-        f->recipe = NULL;
+    if (carm_recipe_find(cpu->vendor, cpu->family, cpu->model, &counters->recipe,
+                         &counters->lacks) != 0) {
+        counters->recipe = NULL;
     }
-    carm_counters_probe(CARM_PROVIDER_PAPI, f->recipe, f->lacks.text, &f->probes[PAPI]);
-    carm_counters_probe(CARM_PROVIDER_LIKWID, f->recipe, f->lacks.text, &f->probes[LIKWID]);
-    probe_step(&f->probes[STEP]);
-    probe_translate(&f->probes[TRANSLATE]);
-    return f;
+    carm_counters_probe(CARM_PROVIDER_PAPI, counters->recipe, counters->lacks.text,
+                        &counters->probes[PAPI]);
+    carm_counters_probe(CARM_PROVIDER_LIKWID, counters->recipe, counters->lacks.text,
+                        &counters->probes[LIKWID]);
+    probe_step(&counters->probes[STEP]);
+    probe_translate(&counters->probes[TRANSLATE]);
+    return counters;
 }
 
-void carm_info_counters_close(struct carm_info_counters *f)
+void carm_info_counters_close(struct carm_info_counters *counters)
 {
-    if (f) {
-        carm_recipe_free(f->recipe);
-        free(f);
+    if (counters) {
+        carm_recipe_free(counters->recipe);
+        free(counters);
     }
 }
 
-const char *carm_info_counters_answer(const struct carm_info_counters *f)
+const char *carm_info_counters_answer(const struct carm_info_counters *counters)
 {
-    if (f->probes[PAPI].works || f->probes[LIKWID].works) {
+    if (counters->probes[PAPI].works || counters->probes[LIKWID].works) {
         return "carm run counts programs here, with performance counters";
     }
-    if (f->probes[TRANSLATE].works) {
+    if (counters->probes[TRANSLATE].works) {
         return "carm run counts programs here, without performance counters (by translation)";
     }
-    return f->probes[STEP].works
+    return counters->probes[STEP].works
                ? "carm run counts programs here, without performance counters (by single steps: slow)"
                : "carm run cannot count programs here, only time them";
 }
 
-void carm_info_counters_print(const struct carm_info_counters *f)
+void carm_info_counters_print(const struct carm_info_counters *counters)
 {
     enum { COLUMN = 12 };
-    carm_opt_print_wrapped("counters    ", COLUMN, "%s%s%s", f->recipe ? "events of " : "",
-                           f->recipe ? f->recipe->title : f->lacks.text,
-                           f->recipe ? " (by CPUID)" : "");
-    if (f->recipe && f->recipe->lacks[0]) {
+    carm_opt_print_wrapped("counters    ", COLUMN, "%s%s%s", counters->recipe ? "events of " : "",
+                           counters->recipe ? counters->recipe->title : counters->lacks.text,
+                           counters->recipe ? " (by CPUID)" : "");
+    if (counters->recipe && counters->recipe->lacks[0]) {
         carm_opt_print_wrapped("            ", COLUMN, "not counted on this CPU: %s",
-                               f->recipe->lacks);
+                               counters->recipe->lacks);
     }
     for (int i = 0; i < PROVIDERS; i++) {
-        const struct carm_probe *p = &f->probes[i];
+        const struct carm_probe *p = &counters->probes[i];
         char head[32];
         snprintf(head, sizeof head, "  %-10s", carm_provider_name(p->provider));
-        const bool same = i > 0 && p->reason[0] && strcmp(p->reason, f->probes[i - 1].reason) == 0;
+        const bool same =
+            i > 0 && p->reason[0] && strcmp(p->reason, counters->probes[i - 1].reason) == 0;
         carm_opt_print_wrapped(head, COLUMN, "%s%s%s%s%s%s%s", p->works ? "works" : "no",
                                p->version[0] ? " (" : "", p->version, p->version[0] ? ")" : "",
                                p->reason[0] ? ": " : "", same ? "for the same reason" : p->reason,
@@ -113,26 +117,27 @@ void carm_info_counters_print(const struct carm_info_counters *f)
             carm_opt_print_wrapped("            ", COLUMN, "note: %s", p->note);
         }
     }
-    if (!f->probes[PAPI].works && !f->probes[LIKWID].works) {
+    if (!counters->probes[PAPI].works && !counters->probes[LIKWID].works) {
         carm_opt_print_wrapped("            ", COLUMN,
                                "Without counters `carm build` and `carm validate` count by "
                                "construction and disassembly.");
     }
 }
 
-json_t *carm_info_counters_json(const struct carm_info_counters *f)
+json_t *carm_info_counters_json(const struct carm_info_counters *counters)
 {
     json_t *providers = json_array();
     for (int i = 0; i < PROVIDERS; i++) {
-        const struct carm_probe *p = &f->probes[i];
+        const struct carm_probe *p = &counters->probes[i];
         json_array_append_new(providers,
                               json_pack("{s:s,s:b,s:b,s:s,s:s,s:s}", "name",
                                         carm_provider_name(p->provider), "works", p->works,
                                         "kernel_events", p->software, "version", p->version,
                                         "reason", p->reason, "remedy", p->remedy));
     }
-    json_t *o = json_pack("{s:s,s:s,s:s,s:o}", "recipe", f->recipe ? f->recipe->name : "", "title",
-                          f->recipe ? f->recipe->title : "", "lacks",
-                          f->recipe ? f->recipe->lacks : f->lacks.text, "providers", providers);
+    json_t *o = json_pack(
+        "{s:s,s:s,s:s,s:o}", "recipe", counters->recipe ? counters->recipe->name : "", "title",
+        counters->recipe ? counters->recipe->title : "", "lacks",
+        counters->recipe ? counters->recipe->lacks : counters->lacks.text, "providers", providers);
     return o;
 }

@@ -486,7 +486,7 @@ static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *r
     int rc = carm_theory_open(text, strlen(text), "data/microarchitectures.json", &table, err);
     carm_cpu_read(&cpu);
     const struct carm_microarchitecture *theory =
-        carm_theory_find_cpu(table, cpu.vendor, cpu.family, cpu.model);
+        carm_theory_find_cpu(table, cpu.vendor, cpu.family, cpu.model, carm_cpu_guest_bytes(&cpu));
     rc = rc ? rc : carm_run_verdicts(out, run, profile, levels, model, theory, err);
     rc = rc ? rc : open_changed(&other, err);
     rc = rc || !opt_set ? rc

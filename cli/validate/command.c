@@ -107,7 +107,10 @@ static int find_theory(const struct carm_cpu *cpu, struct carm_theory_table **ta
     } else if (opt_theory) {
         return carm_theory_find_name(*table, opt_theory, &theory->entry, err);
     } else {
-        theory->entry = carm_theory_find_cpu(*table, cpu->vendor, cpu->family, cpu->model);
+        theory->entry = carm_theory_find_cpu(*table, cpu->vendor, cpu->family, cpu->model,
+                                             carm_cpu_guest_bytes(cpu));
+        theory->by_isa =
+            theory->entry != carm_theory_find_cpu(*table, cpu->vendor, cpu->family, cpu->model, 0);
     }
     return 0;
 }

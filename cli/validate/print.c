@@ -457,7 +457,9 @@ static void print_theory(const struct carm_validate_theory *theory)
         carm_opt_print_wrapped("  ", 4,
                                "theory: bytes and operations in a cycle of a core of %s, %s%s",
                                theory->entry->name, theory->by_cpuid ? "by CPUID" : "as given",
-                               theory->by_cpuid && theory->virtual_machine
+                               theory->by_isa ? " (by its ISAs: this virtual machine reports the "
+                                                "family and model of a CPU without them)"
+                               : theory->by_cpuid && theory->virtual_machine
                                    ? " (a virtual machine may report another CPU)"
                                    : "");
     }

@@ -9,7 +9,8 @@
 struct carm_validate_theory {
     const struct carm_microarchitecture *entry; /* NULL = unknown */
     bool by_cpuid;                              /* looked up, not given */
-    bool virtual_machine;                       /* CPUID's family and model may be false */
+    bool by_isa;          /* CPUID's family and model lack an ISA of this CPU */
+    bool virtual_machine; /* CPUID's family and model may be false */
 };
 
 /* Prints to standard output: a sentence with the answer, the table of fitness, notes.

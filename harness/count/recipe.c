@@ -94,7 +94,7 @@ static const char *const recipe_members[] = {
     "name",     "title",   "vendor", "family",   "models", "pfm",   "pfm_also", "likwid",
     "counters", "include", "events", "formulas", "width",  "lacks", "note",     "sources"};
 
-#define CHECK(r, o, names) check_object(r, o, names, sizeof names / sizeof *names)
+#define CHECK(r, o, names) check_object(r, o, names, sizeof(names) / sizeof(*(names)))
 
 static size_t find_event(const struct carm_recipe *recipe, const char *name)
 {

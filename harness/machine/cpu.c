@@ -159,6 +159,12 @@ enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu)
     return (enum carm_isa)best;
 }
 
+unsigned carm_cpu_guest_bytes(const struct carm_cpu *cpu)
+{
+    const enum carm_isa widest = cpu->isa[CARM_AMX] ? CARM_AMX : carm_cpu_best_isa(cpu);
+    return cpu->hypervisor[0] ? carm_isas[widest].vector_bytes : 0;
+}
+
 int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err)
 {
     if (cpu->isa[isa]) {

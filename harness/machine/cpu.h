@@ -32,6 +32,10 @@ bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
 /* The widest ISA of vectors that this processor runs. */
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 
+/* Bytes of the widest vectors, or of a tile (1024), in a virtual machine, whose family and model may be those of another
+ * CPU. returns 0 on a machine of its own */
+unsigned carm_cpu_guest_bytes(const struct carm_cpu *cpu);
+
 /* Whether a test code may run here: 0, or -CARM_ENOTSUP with the missing feature. */
 int carm_cpu_check(const struct carm_cpu *cpu, enum carm_isa isa, struct carm_err *err);
 

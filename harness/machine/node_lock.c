@@ -302,7 +302,7 @@ static int runnable_tasks(void)
     int running = 0;
     FILE *f = fopen("/proc/loadavg", "r");
     if (f) {
-        if (fscanf(f, "%*f %*f %*f %d/", &running) != 1) {
+        if (fscanf(f, "%*f %*f %*f %d/", &running) != 1) { // NOLINT(cert-err34-c): the kernel's
             running = 0;
         }
         fclose(f);

@@ -12,7 +12,8 @@ double carm_huge_faults(void)
     char line[128];
     double n = 0.0;
     FILE *f = fopen("/proc/vmstat", "re");
-    while (f && fgets(line, sizeof line, f) && sscanf(line, "thp_fault_alloc %lf", &n) != 1) {
+    while (f && fgets(line, sizeof line, f) &&
+           sscanf(line, "thp_fault_alloc %lf", &n) != 1) { // NOLINT(cert-err34-c): the kernel's
     }
     if (f) {
         (void)fclose(f);

@@ -121,10 +121,10 @@ static double stream(const char *base, size_t lines)
     return carm_seconds_now() - begin;
 }
 
-void carm_memory_now_measure(struct carm_memory_now *out, uint64_t bytes)
+void carm_memory_now_measure(struct carm_memory_now *now, uint64_t bytes)
 {
     size_t lines = LEAST_LINES;
-    *out = (struct carm_memory_now){.looked = true};
+    *now = (struct carm_memory_now){.looked = true};
     while (lines * LINE < bytes) {
         lines *= 2;
     }
@@ -136,8 +136,8 @@ void carm_memory_now_measure(struct carm_memory_now *out, uint64_t bytes)
     for (int i = 0; i < NOW_LAPS; i++) {
         laps[i] = stream(base, lines);
     }
-    out->bandwidth = (double)(lines * LINE) / carm_stats_median(laps, NOW_LAPS);
-    out->seconds = chase(base, lines < NOW_LOADS ? lines : NOW_LOADS);
+    now->bandwidth = (double)(lines * LINE) / carm_stats_median(laps, NOW_LAPS);
+    now->seconds = chase(base, lines < NOW_LOADS ? lines : NOW_LOADS);
     munmap(base, lines * LINE);
 }
 

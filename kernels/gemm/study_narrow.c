@@ -54,7 +54,9 @@ static int find_core(struct carm_gemm_narrow *narrow, const struct carm_cpu *cpu
     const int rc =
         carm_theory_open(text, strlen(text), "data/microarchitectures.json", &table, err);
     const struct carm_microarchitecture *m =
-        rc ? NULL : carm_theory_find_cpu(table, cpu->vendor, cpu->family, cpu->model);
+        rc ? NULL
+           : carm_theory_find_cpu(table, cpu->vendor, cpu->family, cpu->model,
+                                  carm_cpu_guest_bytes(cpu));
     if (m) {
         snprintf(narrow->core, sizeof narrow->core, "%s", m->name);
         narrow->issue = m->issue;

@@ -156,7 +156,7 @@ static struct carm_history_series *series_of(struct carm_history *h, struct carm
                         NULL)) {
         return NULL;
     }
-    for (int k = 0; number * KINDS == h->nseries - (size_t)k && k < KINDS; k++) {
+    for (int k = 0; (size_t)number * KINDS == h->nseries - (size_t)k && k < KINDS; k++) {
         struct carm_history_series *s = &h->series[h->nseries++];
         *s = (struct carm_history_series){.name = strdup(name),
                                           .kind = kinds[k],

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "models/roofline.h"
 
@@ -13,14 +14,16 @@ static const char prefix[] = "kind:";
 bool carm_kinds_parse(const char *text, struct carm_kind_shares *out)
 {
     double sum = 0.0;
-    int used = 0;
     out->n = 0;
-    for (; *text && out->n < CARM_KINDS_MAX; text += used) {
+    while (*text && out->n < CARM_KINDS_MAX) {
         const size_t k = out->n;
-        if (sscanf(text, " %7[a-z]:%lf%n", out->word[k], &out->share[k], &used) != 2 ||
-            !(out->share[k] >= 0.0 && out->share[k] <= 1.0)) {
+        int used = 0;
+        const bool word = sscanf(text, " %7[a-z]:%n", out->word[k], &used) == 1 && used;
+        const char *end = word ? carm_number_scan(text + used, &out->share[k]) : NULL;
+        if (!end || !(out->share[k] >= 0.0 && out->share[k] <= 1.0)) {
             break;
         }
+        text = end;
         sum += out->share[out->n++];
     }
     if (*text || !(sum > 0.0)) {

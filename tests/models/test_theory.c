@@ -316,25 +316,40 @@ TEST(looked_up)
         const char *vendor;
         int family, model;
         const char *name;
+        unsigned guest_bytes;
     } cpus[] = {
-        {"GenuineIntel", 6, 0x2a, "Sandy Bridge"}, {"GenuineIntel", 6, 0x2d, "Sandy Bridge"},
-        {"GenuineIntel", 6, 0x3a, "Ivy Bridge"},   {"GenuineIntel", 6, 0x55, "Skylake-SP"},
-        {"GenuineIntel", 6, 0x6a, "Ice Lake-SP"},  {"GenuineIntel", 6, 0xcf, "Sapphire Rapids"},
-        {"AuthenticAMD", 0x17, 0x2f, "Zen 1"},     {"AuthenticAMD", 0x17, 0x31, "Zen 2"},
-        {"AuthenticAMD", 0x19, 0x01, "Zen 3"},     {"AuthenticAMD", 0x19, 0x11, "Zen 4"},
-        {"AuthenticAMD", 0x1a, 0x02, "Zen 5"},
+        /* guests: tiles where Rocket Lake has none, fewer than the entry has, as many */
+        {"GenuineIntel", 6, 0xa7, "Sapphire Rapids", 1024},
+        {"GenuineIntel", 6, 0x8f, "Sapphire Rapids", 32},
+        {"GenuineIntel", 6, 0xad, "Granite Rapids", 1024},
+        {"GenuineIntel", 6, 0xa7, "Ice Lake", 64},
+        {"AuthenticAMD", 0x17, 0x31, "Zen 2", 32},
+        {"GenuineIntel", 6, 0x2a, "Sandy Bridge", 0},
+        {"GenuineIntel", 6, 0x2d, "Sandy Bridge", 0},
+        {"GenuineIntel", 6, 0x3a, "Ivy Bridge", 0},
+        {"GenuineIntel", 6, 0x55, "Skylake-SP", 0},
+        {"GenuineIntel", 6, 0x6a, "Ice Lake-SP", 0},
+        {"GenuineIntel", 6, 0xcf, "Sapphire Rapids", 0},
+        {"AuthenticAMD", 0x17, 0x2f, "Zen 1", 0},
+        {"AuthenticAMD", 0x17, 0x31, "Zen 2", 0},
+        {"AuthenticAMD", 0x19, 0x01, "Zen 3", 0},
+        {"AuthenticAMD", 0x19, 0x11, "Zen 4", 0},
+        {"AuthenticAMD", 0x1a, 0x02, "Zen 5", 0},
     };
     for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++) {
-        const struct carm_microarchitecture *m =
-            carm_theory_find_cpu(table, cpus[i].vendor, cpus[i].family, cpus[i].model);
+        const struct carm_microarchitecture *m = carm_theory_find_cpu(
+            table, cpus[i].vendor, cpus[i].family, cpus[i].model, cpus[i].guest_bytes);
         assert_non_null(m);
         assert_string_equal(m->name, cpus[i].name);
     }
-    assert_null(carm_theory_find_cpu(table, "GenuineIntel", 6, 0x1a));
-    assert_null(carm_theory_find_cpu(table, "GenuineIntel", 0x19, 0x11));
-    assert_null(carm_theory_find_cpu(table, "AuthenticAMD", 6, 0x2a));
-    assert_null(carm_theory_find_cpu(table, "AuthenticAMD", 0x1a, 0x24));
-    assert_null(carm_theory_find_cpu(table, "", 0, 0));
+    assert_null(carm_theory_find_cpu(table, "GenuineIntel", 6, 0x1a, 0));
+    assert_null(carm_theory_find_cpu(table, "GenuineIntel", 0x19, 0x11, 0));
+    assert_null(carm_theory_find_cpu(table, "AuthenticAMD", 6, 0x2a, 0));
+    assert_null(carm_theory_find_cpu(table, "AuthenticAMD", 0x1a, 0x24, 0));
+    assert_null(carm_theory_find_cpu(table, "", 0, 0, 0));
+    /* vectors of 64 bytes that the reported CPU lacks: Zen 4 and 5, which differ */
+    assert_null(carm_theory_find_cpu(table, "AuthenticAMD", 0x17, 0x31, 64));
+    assert_null(carm_theory_find_cpu(table, "AuthenticAMD", 0x17, 0x31, 1024));
     assert_ptr_equal(find("zEN 4"), find("Zen 4"));
     assert_ptr_equal(find("skylake-sp"), find("Skylake-SP"));
     const struct carm_microarchitecture *m = find("Zen 4");

@@ -26,13 +26,13 @@ TEST(own_table)
     struct carm_theory_table *t;
     if (carm_theory_open(good, strlen(good), "own.json", &t, &err) != 0)
         fail_msg("%s", err.text);
-    const struct carm_microarchitecture *one = carm_theory_find_cpu(t, "V", 6, 0x1f);
-    const struct carm_microarchitecture *two = carm_theory_find_cpu(t, "V", 6, 0x20);
+    const struct carm_microarchitecture *one = carm_theory_find_cpu(t, "V", 6, 0x1f, 0);
+    const struct carm_microarchitecture *two = carm_theory_find_cpu(t, "V", 6, 0x20, 0);
     assert_ptr_equal(one, &t->entries[0]);
-    assert_ptr_equal(one, carm_theory_find_cpu(t, "V", 6, 0x30));
+    assert_ptr_equal(one, carm_theory_find_cpu(t, "V", 6, 0x30, 0));
     assert_ptr_equal(two, &t->entries[1]);
-    assert_null(carm_theory_find_cpu(t, "V", 6, 0x21));
-    assert_null(carm_theory_find_cpu(t, "V", 7, 0x20));
+    assert_null(carm_theory_find_cpu(t, "V", 6, 0x21, 0));
+    assert_null(carm_theory_find_cpu(t, "V", 7, 0x20, 0));
     assert_near(carm_theory_l1(one, 8, 2, 1), 16, 1e-12);
     assert_near(carm_theory_l1(two, 32, 1, 0), 64, 1e-12);
     assert_near(carm_theory_l1(two, 32, 0, 1), 0, 0);

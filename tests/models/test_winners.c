@@ -113,10 +113,12 @@ TEST(own_file_is_sound)
         assert_true(all.items[i].gain >= 1.005);
     }
     char name[48];
-    carm_winner_machine(table, "AuthenticAMD", 0x19, 1, name);
+    carm_winner_machine(table, "AuthenticAMD", 0x19, 1, 0, name);
     assert_string_equal(name, "Zen 3");
-    carm_winner_machine(table, "GenuineIntel", 6, 4000, name);
+    carm_winner_machine(table, "GenuineIntel", 6, 4000, 0, name);
     assert_string_equal(name, "GenuineIntel family 6 model 4000");
+    carm_winner_machine(table, "GenuineIntel", 6, 0xa7, 1024, name);
+    assert_string_equal(name, "Sapphire Rapids");
     carm_theory_close(table);
     carm_winners_close(&all);
 }

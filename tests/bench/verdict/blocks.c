@@ -822,7 +822,8 @@ static int each_settled(const char *model_file)
             fprintf(stderr, "%s\n", err.text);
             return 1;
         }
-        theory = carm_theory_find_cpu(table, cpu.vendor, cpu.family, cpu.model);
+        theory = carm_theory_find_cpu(table, cpu.vendor, cpu.family, cpu.model,
+                                      carm_cpu_guest_bytes(&cpu));
     }
     while (fgets(line, sizeof line, stdin)) {
         struct block b;

@@ -159,6 +159,17 @@ TEST(the_widest_isa_is_the_best)
     }
 }
 
+/* Machines of their own have a true family and model. */
+TEST(guests_have_widest_vectors)
+{
+    struct carm_cpu cpu = {.isa = {[CARM_SSE] = true, [CARM_AVX] = true, [CARM_AVX2] = true}};
+    assert_int_equal(carm_cpu_guest_bytes(&cpu), 0);
+    (void)snprintf(cpu.hypervisor, sizeof cpu.hypervisor, "KVM");
+    assert_int_equal(carm_cpu_guest_bytes(&cpu), 32);
+    cpu.isa[CARM_AMX] = true;
+    assert_int_equal(carm_cpu_guest_bytes(&cpu), 1024);
+}
+
 /* Tiles of the size that codes set up. */
 TEST(tiles_have_their_size)
 {
