@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/fit/ridge.h"
 
+#include <assert.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_linalg.h>
@@ -451,25 +452,19 @@ static int spread_of(const struct data *d, const struct state *s, struct spread 
     return 0;
 }
 
-/* Covariance of the free parameters over sigma^2; false if the points do not determine them. */
+/* Covariance of the free parameters over sigma^2, both roofs among them; false if the points do not determine them. */
 static bool covariance_of(const struct data *d, const struct state *s,
                           double cov[RIDGE_PARAMS][RIDGE_PARAMS])
 {
     double normal[RIDGE_PARAMS * RIDGE_PARAMS] = {0.0};
-    size_t at[RIDGE_PARAMS] = {0};
-    size_t k = 0;
-    for (size_t j = 0; j < RIDGE_PARAMS; j++) {
-        if (s->free[j]) {
-            at[k++] = j;
-        }
-    }
+    const size_t k = s->free[RIDGE_Q] ? RIDGE_PARAMS : RIDGE_Q;
+    assert(s->free[RIDGE_BANDWIDTH] && s->free[RIDGE_PEAK]);
     for (size_t i = 0; i < d->n; i++) {
         double derivative[RIDGE_PARAMS];
         log_performance(d, s->theta, i, derivative);
         for (size_t row = 0; d->robust[i] > 0.0 && row < k; row++) {
             for (size_t column = 0; column < k; column++) {
-                normal[row * k + column] +=
-                    d->weight[i] * derivative[at[row]] * derivative[at[column]];
+                normal[row * k + column] += d->weight[i] * derivative[row] * derivative[column];
             }
         }
     }
@@ -480,7 +475,7 @@ static bool covariance_of(const struct data *d, const struct state *s,
     gsl_set_error_handler(handler);
     for (size_t row = 0; regular && row < k; row++) {
         for (size_t column = 0; column < k; column++) {
-            cov[at[row]][at[column]] = normal[row * k + column];
+            cov[row][column] = normal[row * k + column];
         }
     }
     return regular;
