@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All figures of random traces, number by number. Closed forms and a naive simulator, in the tests beside this one,
+ * say that figures are right; they see one core, or bounds. Here a change of any figure of several cores' caches, of
+ * prefetching, of each kind of last level, of sampled sets and windows shows up. A table is replaced where the
+ * simulation is meant to change. */
+#include <inttypes.h>
+
+#include "models/caches/sampled.h"
+#include "tests/models/caches/simulation.h"
+#include "tests/models/figures.h"
+#include "tests/models/random.h"
+
+enum { KIB = 1024, LINE = CARM_HIERARCHY_LINE, CORES_MOST = 130 };
+
+/* ---- traces ---- */
+
+struct trace {
+    uint64_t seed, steps[CORES_MOST];
+    uint32_t cores;
+};
+
+struct drawn {
+    uint64_t address, r;
+    uint32_t core, bytes;
+    enum carm_access_kind kind;
+};
+
+/* Lines that all cores use, a core's own lines, streams up and down, every fourth line, and a large array. */
+static uint64_t draw_address(struct trace *t, uint64_t r, uint32_t core)
+{
+    const uint64_t own = (uint64_t)(core + 1) << 24;
+    const uint64_t step = t->steps[core] += 1 + (r >> 20) % 3;
+    switch (r >> 60) {
+    case 0:
+    case 1:
+    case 2:
+        return (r >> 8) % (40 * LINE);
+    case 3:
+    case 4:
+    case 5:
+    case 6:
+        return own + (r >> 8) % (300 * LINE);
+    case 7:
+    case 8:
+    case 9:
+        return (UINT64_C(1) << 36) + own + step * 24 % (64 * KIB);
+    case 10:
+    case 11:
+        return (UINT64_C(1) << 37) + own - step * 24 % (64 * KIB);
+    case 12:
+    case 13:
+        return (UINT64_C(1) << 38) + own + step % 24 * 4 * LINE;
+    default:
+        return (UINT64_C(1) << 39) + (r >> 8) % (1024 * KIB);
+    }
+}
+
+static struct drawn draw(struct trace *t)
+{
+    static const enum carm_access_kind kinds[] = {CARM_ACCESS_STORE, CARM_ACCESS_STORE_NT,
+                                                  CARM_ACCESS_PREFETCH, CARM_ACCESS_PREFETCH_L2};
+    struct drawn d = {.r = next_random(&t->seed)};
+    const uint64_t more = next_random(&t->seed);
+    d.core = (uint32_t)(more % t->cores);
+    d.address = draw_address(t, d.r, d.core);
+    d.bytes = more >> 20 & 7 ? 8 : (uint32_t)(more >> 24) % 140;
+    d.kind = more >> 40 & 4 ? CARM_ACCESS_LOAD : kinds[(more >> 44 & 7) < 4 ? 0 : more >> 44 & 3];
+    if (d.kind == CARM_ACCESS_STORE_NT && (more >> 50 & 3) != 0) { /* whole lines */
+        d.address -= d.address % LINE;
+        d.bytes = LINE;
+    }
+    return d;
+}
+
+/* ---- caches of several cores ---- */
+
+static void put_counts(struct figures *t, const struct carm_hierarchy_counts *c)
+{
+    for (size_t k = 0; k < c->nlevels; k++) {
+        const struct carm_hierarchy_level_counts *n = &c->levels[k];
+        put(t, "%" PRIu64 ": %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, n->lookups,
+            n->misses[0], n->misses[1], n->misses[2], n->misses[3]);
+        put(t, ", %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+            n->fills, n->writebacks, n->prefetched, n->useless, n->left, n->wasted_bytes);
+    }
+    put(t, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, c->accesses, c->bytes_loaded,
+        c->bytes_stored, c->prefetches);
+    put(t, ", %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", c->nt_lines,
+        c->nt_partial, c->transfers, c->invalidations, c->contested);
+}
+
+/* Counts of all, of two of the instructions, and the levels that had the lines. */
+static void simulate(const struct carm_hierarchy_config *config, struct figures *text)
+{
+    enum { ACCESSES = 20000, WHO = 7 };
+    struct carm_hierarchy *h = start(config);
+    struct carm_hierarchy_counts c;
+    struct trace trace = {.seed = 2026, .cores = config->cores};
+    uint64_t from[CARM_HIERARCHY_LEVELS_MAX + 2] = {0}, hits = 0;
+    for (int i = 0; i < ACCESSES; i++) {
+        const struct drawn d = draw(&trace);
+        carm_hierarchy_by(h, (uint32_t)(d.r >> 30) % WHO);
+        if (d.kind == CARM_ACCESS_LOAD && d.r % 4 == 0 && d.bytes &&
+            d.address % LINE + d.bytes <= LINE &&
+            carm_hierarchy_hits(h, d.core, d.address, d.bytes)) {
+            hits++;
+        } else {
+            from[carm_hierarchy_access(h, d.core, d.address, d.bytes, d.kind)]++;
+        }
+    }
+    put(text, "%" PRIu64 ":", hits);
+    for (size_t i = 0; i < config->nlevels + 2; i++) {
+        put(text, " %" PRIu64, from[i]);
+    }
+    put(text, "\n");
+    carm_hierarchy_flush(h);
+    for (uint32_t who = 1; who < WHO; who += 4) {
+        carm_hierarchy_read_by(h, who, &c);
+        put_counts(text, &c);
+    }
+    const struct carm_hierarchy_counts all = finish(h);
+    put_counts(text, &all);
+}
+
+TEST(hierarchies)
+{
+    static const struct {
+        struct carm_hierarchy_config config;
+        const char *figures;
+    } cases[] = {
+        {{.levels = {{2 * KIB, 2, 1}, {8 * KIB, 4, 1}, {32 * KIB, 8, 4}},
+          .nlevels = 3,
+          .cores = 4,
+          .streams = true},
+         "0: 3432 1837 1842 12632 257\n"
+         "2709: 1244 1115 39 156, 2718 987 164 155 2718 138723\n"
+         "2554: 1198 815 106 150, 2949 927 680 457 2974 156377\n"
+         "2269: 1133 712 101 0, 2524 885 622 0 3150 162229\n"
+         "2450 22524 21966 341, 128 37 332 147 499\n"
+         "2809: 1276 1168 39 155, 2794 1032 156 145 2794 141674\n"
+         "2638: 1213 827 111 153, 3034 962 730 517 3060 161006\n"
+         "2304: 1154 714 96 0, 2596 913 678 0 3258 167397\n"
+         "2578 22335 23925 363, 124 73 321 165 522\n"
+         "19256: 8996 7879 271 1029, 19326 7138 1151 1089 19326 984435\n"
+         "18175: 8642 5634 772 993, 21092 6733 5051 3480 21264 1120920\n"
+         "16041: 8234 4908 708 0, 18177 6361 4651 0 22644 1168306\n"
+         "17503 156856 161080 2474, 910 337 2232 1120 3420\n"},
+        {{.levels = {{2 * KIB, 4, 1}, {8 * KIB, 8, 2}, {32 * KIB, 16, 4}},
+          .nlevels = 3,
+          .cores = 4,
+          .last = CARM_LAST_INCLUSIVE,
+          .tree_lru = true,
+          .next_line = true,
+          .buffers = 3},
+         "0: 3445 3003 1682 11870 0\n"
+         "2709: 1269 1193 28 60, 2712 988 162 154 2712 138301\n"
+         "2550: 1003 892 94 36, 4141 925 2116 1579 4484 248522\n"
+         "2025: 1018 577 136 0, 3597 886 1866 0 3597 197900\n"
+         "2450 22524 21966 341, 128 38 245 58 446\n"
+         "2809: 1302 1245 26 58, 2789 1042 158 145 2789 141258\n"
+         "2631: 1052 917 91 38, 4341 965 2243 1687 4713 260586\n"
+         "2098: 1059 579 158 0, 3785 929 1989 0 3785 208791\n"
+         "2578 22335 23925 363, 124 74 244 59 474\n"
+         "19256: 9151 8386 217 388, 19296 7196 1154 1090 19296 982744\n"
+         "18142: 7316 6193 684 260, 29836 6692 15383 11508 32307 1790610\n"
+         "14453: 7400 3973 1087 0, 26062 6439 13602 0 26062 1438979\n"
+         "17503 156856 161080 2474, 910 340 1671 425 3103\n"},
+        {{.levels = {{1536, 4, 1}, {7680, 8, 1}, {31 * KIB, 31, 4}},
+          .nlevels = 3,
+          .cores = 4,
+          .last = CARM_LAST_EXCLUSIVE,
+          .streams = true,
+          .next_line = true},
+         "0: 3288 3710 2002 10571 429\n"
+         "2709: 1257 1183 22 112, 2738 992 164 157 2738 139965\n"
+         "2574: 1013 718 128 91, 4303 4384 2353 1766 4323 236381\n"
+         "1950: 994 532 85 0, 3510 839 1975 0 3426 191248\n"
+         "2450 22524 21966 341, 128 37 434 129 489\n"
+         "2809: 1283 1241 17 120, 2820 1045 159 148 2820 143345\n"
+         "2661: 1036 760 138 90, 4557 4670 2533 1925 4582 249225\n"
+         "2024: 1026 529 108 0, 3651 865 2080 0 3583 199999\n"
+         "2578 22335 23925 363, 124 73 471 125 517\n"
+         "19256: 9036 8355 154 795, 19503 7205 1163 1109 19503 995431\n"
+         "18340: 7290 5064 891 611, 31128 31866 17272 13051 31300 1710183\n"
+         "13856: 7222 3622 637 0, 25437 5984 14492 0 24776 1385612\n"
+         "17503 156856 161080 2474, 910 337 3051 909 3370\n"},
+        {{.levels = {{2 * KIB, 2, 1}, {16 * KIB, 8, 1}},
+          .nlevels = 2,
+          .cores = 1,
+          .last = CARM_LAST_EXCLUSIVE,
+          .next_line = true,
+          .streams = true},
+         "0: 5130 3685 11185 0\n"
+         "2710: 628 1558 55 0, 4168 4152 1927 1599 4168 220066\n"
+         "2241: 599 857 173 0, 3318 875 1689 0 3298 179028\n"
+         "2450 22524 21966 341, 128 36 0 0 0\n"
+         "2817: 656 1640 55 0, 4346 4338 1995 1671 4346 228607\n"
+         "2351: 639 868 182 0, 3441 944 1752 0 3421 185938\n"
+         "2578 22335 23925 363, 124 73 0 0 0\n"
+         "19264: 4576 11085 379 0, 29813 29735 13773 11436 29813 1572522\n"
+         "16040: 4448 5948 1297 0, 23791 6449 12098 0 23653 1285997\n"
+         "17503 156856 161080 2474, 910 329 0 0 0\n"},
+        {{.levels = {{2 * KIB, 2, 2}, {8 * KIB, 8, 2}, {32 * KIB, 8, 2}},
+          .nlevels = 3,
+          .cores = 3,
+          .last = CARM_LAST_INCLUSIVE,
+          .streams = true},
+         "0: 3383 1803 2834 11439 541\n"
+         "2712: 1105 1367 46 44, 2733 998 171 164 2733 139560\n"
+         "2562: 1052 1099 65 36, 2974 946 722 500 2975 156456\n"
+         "2252: 1042 598 118 32, 2439 846 649 0 2439 126180\n"
+         "2450 22524 21966 341, 128 36 105 53 468\n"
+         "2813: 1157 1428 32 41, 2822 1063 164 154 2822 143364\n"
+         "2658: 1110 1097 103 38, 3146 1004 798 565 3148 165578\n"
+         "2348: 1095 605 106 32, 2538 865 700 0 2538 131728\n"
+         "2578 22335 23925 363, 124 71 116 46 491\n"
+         "19256: 8071 9593 253 302, 19386 7263 1167 1114 19386 987964\n"
+         "18219: 7768 7462 619 272, 21424 6876 5303 3730 21433 1128356\n"
+         "16121: 7683 4066 768 235, 17474 5976 4722 0 17474 903912\n"
+         "17503 156856 161080 2474, 910 330 751 324 3241\n"},
+        {{.levels = {{4 * KIB, 2, 1}},
+          .nlevels = 1,
+          .cores = 3,
+          .next_line = true,
+          .streams = true},
+         "0: 6079 13022 899\n"
+         "2712: 920 988 89 74, 4350 985 2279 1827 4350 242971\n"
+         "2450 22524 21966 341, 128 36 310 90 484\n"
+         "2813: 992 1014 99 78, 4548 1046 2365 1920 4548 254283\n"
+         "2578 22335 23925 363, 124 71 340 100 502\n"
+         "19256: 6773 6857 754 541, 31145 7172 16220 13175 31145 1742371\n"
+         "17503 156856 161080 2474, 910 330 2128 641 3301\n"},
+        {{.levels = {{512, 2, 1}, {1 * KIB, 2, 2}, {256 * KIB, 16, 66}},
+          .nlevels = 3,
+          .cores = CORES_MOST,
+          .last = CARM_LAST_EXCLUSIVE},
+         "0: 2896 95 1132 13798 2079\n"
+         "2713: 2443 107 6 100, 2827 955 171 170 2827 145241\n"
+         "2656: 2411 130 6 100, 2978 3246 331 157 3558 184371\n"
+         "2647: 2076 87 231 76, 2778 891 308 0 2265 115982\n"
+         "2450 22524 21966 341, 128 36 422 309 502\n"
+         "2809: 2502 136 10 96, 2920 1027 176 172 2920 149621\n"
+         "2744: 2471 153 8 95, 3085 3442 358 176 3687 190343\n"
+         "2727: 2117 87 234 78, 2859 947 343 0 2372 121624\n"
+         "2578 22335 23925 363, 124 73 432 346 521\n"
+         "19244: 17269 881 37 620, 20019 7040 1212 1193 20019 1026234\n"
+         "18807: 17005 1030 47 615, 21109 23422 2412 1176 25285 1309321\n"
+         "18697: 14642 599 1614 483, 19596 6446 2258 0 16261 833850\n"
+         "17503 156856 161080 2474, 910 336 2875 2314 3443\n"},
+        {{.levels = {{1 * KIB, 2, 1}, {4 * KIB, 4, 1}, {16 * KIB, 8, 2}, {64 * KIB, 16, 4}},
+          .nlevels = 4,
+          .cores = 4,
+          .last = CARM_LAST_INCLUSIVE,
+          .next_line = true,
+          .streams = true},
+         "0: 3084 3124 1549 1641 10602 0\n"
+         "2709: 1272 1260 28 56, 2786 1010 170 166 2786 142935\n"
+         "2616: 1036 908 97 43, 4648 990 2564 1965 4776 269251\n"
+         "2084: 1038 583 166 18, 4135 949 2330 0 4341 241773\n"
+         "1805: 983 396 149 0, 3527 853 1999 0 3527 195987\n"
+         "2450 22524 21966 341, 128 37 223 50 451\n"
+         "2809: 1304 1326 16 51, 2860 1066 163 155 2860 145704\n"
+         "2697: 1059 968 90 42, 4879 1030 2720 2113 5004 281148\n"
+         "2159: 1047 592 198 23, 4321 983 2461 0 4534 250969\n"
+         "1860: 1017 378 185 0, 3685 873 2105 0 3685 204561\n"
+         "2578 22335 23925 363, 124 73 228 59 481\n"
+         "19256: 9156 8908 148 371, 19767 7321 1184 1147 19767 1010822\n"
+         "18583: 7427 6394 661 288, 33331 7126 18561 14341 34163 1926379\n"
+         "14770: 7427 4078 1243 167, 29826 6809 16911 0 31271 1742296\n"
+         "12915: 7156 2657 1160 0, 25648 6092 14675 0 25648 1425644\n"
+         "17503 156856 161080 2474, 910 337 1556 400 3145\n"},
+        {{.levels = {{2 * KIB, 2, 1}, {8 * KIB, 4, 1}, {32 * KIB, 8, 1}},
+          .nlevels = 3,
+          .cores = 1,
+          .share = 0.3},
+         "1: 3538 1959 3677 10825 0\n"
+         "2710: 734 1753 35 0, 2691 988 169 161 2691 137276\n"
+         "2522: 726 1462 4 0, 2471 923 279 117 2479 125140\n"
+         "2192: 715 880 0 0, 1809 735 214 0 1816 88131\n"
+         "2450 22524 21966 341, 128 36 0 0 0\n"
+         "2817: 783 1823 31 0, 2798 1072 161 151 2798 141971\n"
+         "2637: 781 1484 5 0, 2553 988 283 124 2566 129182\n"
+         "2270: 773 866 1 0, 1839 775 199 0 1846 88782\n"
+         "2578 22335 23925 363, 124 73 0 0 0\n"
+         "19263: 5406 12373 264 0, 19207 7274 1164 1098 19207 977438\n"
+         "18043: 5376 10332 19 0, 17702 6796 1975 863 17794 898062\n"
+         "15727: 5330 6044 4 0, 12835 5336 1457 0 12879 624678\n"
+         "17502 156848 161080 2474, 910 329 0 0 0\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct figures *text = no_figures();
+        simulate(&cases[i].config, text);
+        expect(text, cases[i].figures, "case", i);
+    }
+}
+
+/* ---- sampled caches ---- */
+
+static uint64_t digest(const uint8_t *bytes, size_t n) /* FNV-1a */
+{
+    uint64_t x = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < n; i++) {
+        x = (x ^ bytes[i]) * UINT64_C(0x100000001b3);
+    }
+    return x;
+}
+
+static void put_plan(struct figures *t, const struct carm_sampled_plan *p)
+{
+    put(t, "%u/%u %u %u %u %u %u %u %u", p->sets, p->of, p->half, p->between, p->half_records,
+        p->between_records, p->dense, p->weight, p->turns);
+    put(t, " %" PRIx64 " %" PRIx64 " %u %" PRIx64 "\n", digest(p->turn, sizeof p->turn),
+        digest(p->classes, sizeof p->classes), p->npages, digest(p->pages, sizeof p->pages));
+}
+
+static void put_estimates(struct figures *t, const struct carm_level_estimate *l, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        put(t, "%.5g (%.5g %.5g) %.5g, %.5g: %.5g %.5g,", l[k].bytes, l[k].low, l[k].high,
+            l[k].unused, l[k].lines, l[k].lookups, l[k].misses);
+        put(t, " %.5g %.5g %.5g %.5g\n", l[k].reasons[0], l[k].reasons[1], l[k].reasons[2],
+            l[k].reasons[3]);
+    }
+}
+
+struct sampling {
+    const struct carm_hierarchy_config config, beside;
+    double share;
+    uint64_t seed;
+    const char *figures;
+};
+
+/* Windows of 2000 accesses, which reach beyond the dense ones, with as many between two of them. */
+static uint32_t window_of(uint64_t i)
+{
+    enum { HALF = 1000 };
+    const uint64_t at = i % (4 * HALF);
+    const uint32_t window = 2 * (uint32_t)(1 + i / (4 * HALF) * 37);
+    return at < HALF ? window : at < 2 * HALF ? window + 1 : 0;
+}
+
+static void sample(const struct sampling *in, struct figures *text)
+{
+    enum { ACCESSES = 200000, WHO = 5 };
+    struct carm_sampled *s = NULL;
+    static struct carm_sampled_plan plan;
+    struct carm_sampled_sum whole = {.cold = 0.0};
+    struct carm_level_estimate got[CARM_HIERARCHY_LEVELS_MAX];
+    struct trace trace = {.seed = 36 + in->seed, .cores = in->config.cores};
+    unsigned has = 0, hits = 0;
+    assert_ok(carm_sampled_open(&s, &in->config, in->beside.nlevels ? &in->beside : NULL, in->share,
+                                in->seed, &plan, &err));
+    put_plan(text, &plan);
+    for (uint64_t i = 0; i < ACCESSES; i++) {
+        const struct drawn d = draw(&trace);
+        const uint32_t who = (uint32_t)(d.r >> 30) % WHO;
+        const uint32_t window = who == 4 ? 0 : window_of(i); /* no window sees the last one */
+        if (!carm_sampled_has(s, d.address, d.bytes, window)) {
+            if (who == 3) {
+                carm_sampled_pass(s, 1, who);
+            }
+            continue;
+        }
+        has++;
+        if (d.kind == CARM_ACCESS_LOAD && !window && who != 3 &&
+            carm_sampled_hits(s, d.core, d.address, d.bytes)) {
+            hits++;
+            continue;
+        }
+        carm_sampled_access(s, d.core, d.core, d.address, d.bytes, d.kind, window, who == 3, who);
+    }
+    put(text, "%u %u\n", has, hits);
+    assert_ok(carm_sampled_end(s, ACCESSES, &err));
+    for (uint32_t who = 0; who < WHO; who++) {
+        struct carm_sampled_sum sum = {.cold = 0.0};
+        const double executions = who % 2 ? 0.0 : ACCESSES / 5.0;
+        carm_sampled_add(s, who, executions, &sum);
+        carm_sampled_add(s, who, executions, &whole);
+        carm_sampled_read(s, &sum, got);
+        put_estimates(text, got, in->config.nlevels);
+    }
+    carm_sampled_read(s, &whole, got);
+    put_estimates(text, got, in->config.nlevels);
+    carm_sampled_close(s);
+}
+
+TEST(samples)
+{
+    static const struct sampling cases[] = {
+        {{.levels = {{2 * KIB, 2, 1}, {32 * KIB, 4, 1}, {128 * KIB, 8, 2}},
+          .nlevels = 3,
+          .cores = 2},
+         {.nlevels = 0},
+         0.3,
+         5,
+         "64/128 131072 174762 131072 114004 256 2 1 28c31cf8df2ec325 3a1b774107cb1265 312 1771ac1175d886bd\n"
+         "139693 1\n"
+         "3.6685e+06 (3.6303e+06 3.7068e+06) 2.1446e+06, 41956: 40000 41956, 6640 34842 0 474\n"
+         "2.3511e+06 (2.2887e+06 2.4135e+06) 1.2868e+06, 22742: 33238 22742, 6526 14542 1246 428\n"
+         "1.9704e+06 (1.9195e+06 2.0214e+06) 9.9726e+05, 16960: 22742 16960, 5320 10360 1280 0\n"
+         "4.5952e+06 (4.5382e+06 4.6523e+06) 2.6617e+06, 52320: 50071 52320, 6574 45276 0 470\n"
+         "2.3311e+06 (2.248e+06 2.4143e+06) 1.2706e+06, 22446: 32844 22446, 6444 14274 1308 420\n"
+         "1.9341e+06 (1.8789e+06 1.9893e+06) 9.8126e+05, 16698: 22446 16698, 5322 10234 1142 0\n"
+         "3.6401e+06 (3.5878e+06 3.6924e+06) 2.12e+06, 41593: 40000 41593, 6354 34773 0 466\n"
+         "2.3045e+06 (2.2332e+06 2.3758e+06) 1.2616e+06, 22280: 32964 22280, 6256 14318 1286 420\n"
+         "1.922e+06 (1.8714e+06 1.9727e+06) 9.7209e+05, 16726: 22280 16726, 5040 10460 1226 0\n"
+         "3.5366e+06 (3.4907e+06 3.5825e+06) 2.0718e+06, 40248: 38483 40248, 6708 33072 0 468\n"
+         "2.3469e+06 (2.2776e+06 2.4161e+06) 1.2815e+06, 22676: 33412 22676, 6560 14308 1396 412\n"
+         "1.9447e+06 (1.9034e+06 1.986e+06) 9.8147e+05, 16820: 22676 16820, 5376 10290 1154 0\n"
+         "3.0764e+06 (28416 6.1243e+06) 0, 48068: 0 48068, 6398 41226 0 444\n"
+         "2.2807e+06 (2.1948e+06 2.3666e+06) 1.2451e+06, 21842: 31988 21842, 6268 13852 1324 398\n"
+         "1.904e+06 (1.8441e+06 1.9639e+06) 9.7404e+05, 16350: 21842 16350, 5158 10068 1124 0\n"
+         "1.8517e+07 (1.5319e+07 2.1683e+07) 1.1454e+07, 2.2418e+05: 1.6855e+05 2.2418e+05, 32674 1.8919e+05 "
+         "0 2322\n"
+         "1.1614e+07 (1.1268e+07 1.1961e+07) 6.3457e+06, 1.1199e+05: 1.6445e+05 1.1199e+05, 32054 71294 6560 2078\n"
+         "9.6753e+06 (9.443e+06 9.9075e+06) 4.9061e+06, 83554: 1.1199e+05 83554, 26216 51412 5926 0\n"},
+        {{.levels = {{8 * KIB, 8, 1}, {512 * KIB, 8, 1}}, .nlevels = 2, .cores = 1},
+         {.levels = {{4 * KIB, 4, 1}, {256 * KIB, 16, 1}}, .nlevels = 2, .cores = 1},
+         0.02,
+         0,
+         "16/256 131072 557056 26072 47056 256 3 8 8a794842334c2325 1f2a0110217aa525 24 a9488646b5ac417d\n"
+         "24871 0\n"
+         "3.3347e+06 (3.1931e+06 3.4763e+06) 1.7878e+06, 36967: 40000 36967, 5168 31799 0 0\n"
+         "8.5094e+05 (5.3957e+05 1.1623e+06) 2.4654e+05, 5664: 31568 5664, 4768 656 240 0\n"
+         "3.9092e+06 (3.7101e+06 4.1083e+06) 2.2229e+06, 44389: 50754 44389, 4800 39589 0 0\n"
+         "8.3456e+05 (5.9304e+05 1.0761e+06) 2.4525e+05, 5360: 31776 5360, 4272 800 288 0\n"
+         "3.115e+06 (2.9665e+06 3.2635e+06) 1.7581e+06, 34603: 40000 34603, 5424 29179 0 0\n"
+         "8.9088e+05 (5.6368e+05 1.2181e+06) 2.5243e+05, 5984: 32128 5984, 5040 576 368 0\n"
+         "3.0361e+06 (2.877e+06 3.1951e+06) 1.8081e+06, 35203: 39652 35203, 5056 30147 0 0\n"
+         "8.3968e+05 (6.1718e+05 1.0622e+06) 2.499e+05, 5776: 32160 5776, 4624 816 336 0\n"
+         "3.0413e+06 (0 6.0826e+06) 0, 47520: 0 47520, 5312 42208 0 0\n"
+         "8.4173e+05 (5.9735e+05 1.0861e+06) 2.5602e+05, 5920: 32016 5920, 4800 752 368 0\n"
+         "1.6436e+07 (1.3002e+07 1.9871e+07) 9.9588e+06, 1.9868e+05: 1.7041e+05 1.9868e+05, 25760 1.7292e+05 0 0\n"
+         "4.2578e+06 (2.9472e+06 5.5684e+06) 1.2501e+06, 28704: 1.5965e+05 28704, 23504 3600 1600 0\n"},
+        {{.levels = {{6 * KIB, 2, 1}, {64 * KIB, 8, 1}, {1024 * KIB, 16, 1}},
+          .nlevels = 3,
+          .cores = 1,
+          .last = CARM_LAST_EXCLUSIVE},
+         {.nlevels = 0},
+         1.0,
+         9,
+         "128/128 131072 0 131072 0 256 1 1 28c31cf8df2ec325 87e004e2fa1bcb25 1024 f2929686b07ef725\n"
+         "200000 0\n"
+         "3.3244e+06 (3.2817e+06 3.367e+06) 1.8785e+06, 37340: 40000 37340, 5169 32171 0 0\n"
+         "2.6006e+06 (2.6004e+06 2.6009e+06) 5.1026e+05, 17702: 32535 17702, 5011 11238 1453 0\n"
+         "7.5142e+05 (7.5117e+05 7.5168e+05) 1.3942e+05, 4711: 17702 4711, 4695 0 16 0\n"
+         "4.1296e+06 (4.0792e+06 4.1801e+06) 2.33e+06, 46305: 49775 46305, 5241 41064 0 0\n"
+         "2.5959e+06 (2.5956e+06 2.5962e+06) 5.0926e+05, 17674: 32399 17674, 5067 11156 1451 0\n"
+         "7.7222e+05 (7.7197e+05 7.7248e+05) 1.3957e+05, 4746: 17674 4746, 4738 0 8 0\n"
+         "3.3198e+06 (3.2667e+06 3.3729e+06) 1.87e+06, 37081: 40000 37081, 5212 31869 0 0\n"
+         "2.5611e+06 (2.5608e+06 2.5613e+06) 5.0636e+05, 17384: 32070 17384, 5034 10810 1540 0\n"
+         "7.6653e+05 (7.6627e+05 7.6678e+05) 1.4428e+05, 4677: 17384 4677, 4671 0 6 0\n"
+         "3.0945e+06 (3.0557e+06 3.1333e+06) 1.7525e+06, 35007: 37222 35007, 5198 29809 0 0\n"
+         "2.5741e+06 (2.5739e+06 2.5744e+06) 5.0412e+05, 17576: 32094 17576, 5037 11077 1462 0\n"
+         "7.5181e+05 (7.5155e+05 7.5206e+05) 1.3527e+05, 4699: 17576 4699, 4687 0 12 0\n"
+         "3.0835e+06 (0 6.167e+06) 0, 48180: 0 48180, 5225 42955 0 0\n"
+         "2.5966e+06 (2.5964e+06 2.5969e+06) 5.1036e+05, 17641: 32154 17641, 5045 11097 1499 0\n"
+         "7.5942e+05 (7.5917e+05 7.5968e+05) 1.3656e+05, 4746: 17641 4746, 4726 0 20 0\n"
+         "1.6952e+07 (1.3791e+07 2.0113e+07) 1.0254e+07, 2.0391e+05: 1.67e+05 2.0391e+05, 26045 1.7787e+05 0 0\n"
+         "1.2928e+07 (1.2928e+07 1.2929e+07) 2.5404e+06, 87977: 1.6125e+05 87977, 25194 55378 7405 0\n"
+         "3.8014e+06 (3.8012e+06 3.8017e+06) 6.951e+05, 23579: 87977 23579, 23517 0 62 0\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct figures *text = no_figures();
+        sample(&cases[i], text);
+        expect(text, cases[i].figures, "case", i);
+    }
+}

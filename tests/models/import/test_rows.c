@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each member of each row that other tools' files come to, in whole: small files, their numbers worked out by hand. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "models/file/points.h"
+#include "models/file/select.h"
+#include "tests/models/figures.h"
+
+static char path[64];
+
+static const char *file_of(const char *text)
+{
+    static int fd = -1;
+    if (fd < 0) {
+        fd = memfd_create("import", 0);
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    }
+    const size_t size = strlen(text);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(pwrite(fd, text, size, 0), size);
+    return path;
+}
+
+static void put_number(struct figures *r, const char *name, double value)
+{
+    if (!(value < 0.0)) {
+        put(r, " %s %.9g", name, value);
+    }
+}
+
+static void put_word(struct figures *r, const char *name, const char *word)
+{
+    if (*word) {
+        put(r, " %s %s", name, word);
+    }
+}
+
+static void put_point(struct figures *r, const struct carm_point *p)
+{
+    put(r, "%s:", strcmp(p->name, strrchr(path, '/') + 1) == 0 ? "(file)" : p->name);
+    put_number(r, "flops", p->flops);
+    put_number(r, "bytes", p->bytes);
+    put_number(r, "low", p->bytes_low);
+    put_number(r, "high", p->bytes_high);
+    put_number(r, "dram", p->dram_bytes);
+    put_number(r, "s", p->seconds);
+    put_number(r, "share", p->share);
+    put(r, " x%d", p->threads);
+    put_word(r, "isa", p->isa);
+    put_word(r, "precision", p->precision);
+    put_word(r, "by", p->counted_by);
+    put_word(r, "on", p->host);
+    put(r, "%s%s\n", *p->note ? "; " : "", p->note);
+}
+
+/* The rows, or behind "refused: " the sentence without the name of the file. */
+static const struct figures *rows_of(const char *text, bool runs)
+{
+    struct figures *rows = no_figures();
+    const struct carm_points_how how = {.runs = runs};
+    struct carm_points *points = NULL;
+    struct carm_point p;
+    int rc = carm_points_open(file_of(text), &how, &points, &err);
+    while (rc == 0 && (rc = carm_points_next(points, &p, &err)) == 1) {
+        put_point(rows, &p);
+        rc = 0;
+    }
+    carm_points_close(points);
+    if (rc < 0) {
+        const char *what = strstr(err.text, ": ");
+        put(rows, "refused%s\n", what ? what : err.text);
+    }
+    return rows;
+}
+
+struct file {
+    const char *text, *rows, *runs; /* runs: with a row for each; NULL = the same */
+};
+
+static void check(const struct file *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (int runs = 0; runs < 2; runs++) {
+            expect(rows_of(files[i].text, runs),
+                   runs && files[i].runs ? files[i].runs : files[i].rows,
+                   runs ? "runs of file" : "file", i);
+        }
+    }
+}
+
+#define CHECK(files) check(files, sizeof(files) / sizeof *(files))
+
+#define GOOGLE(context, benchmarks) "{\"context\": {" context "}, \"benchmarks\": [" benchmarks "]}"
+
+TEST(google)
+{
+    static const struct file files[] = {
+        /* members of a benchmark, its units of time */
+        {GOOGLE(
+             "\"host_name\": \"node1\"",
+             "{\"name\": \"a\", \"real_time\": 2, \"time_unit\": \"ns\", \"threads\": 3, \"flops\": 5, "
+             "\"bytes\": 7, \"dram_bytes\": 11},"
+             "{\"name\": \"b\", \"real_time\": 2, \"time_unit\": \"us\", \"flops\": 5},"
+             "{\"name\": \"c\", \"real_time\": 2, \"time_unit\": \"ms\", \"bytes\": 7},"
+             "{\"name\": \"d\", \"real_time\": 2, \"time_unit\": \"s\"}"),
+         "a: flops 5 bytes 7 dram 11 s 2e-09 x3 by Google Benchmark on node1\n"
+         "b: flops 5 s 2e-06 x0 by Google Benchmark on node1; the benchmark has no counter named bytes\n"
+         "c: bytes 7 s 0.002 x0 by Google Benchmark on node1; the benchmark has no counter named flops\n"
+         "d: s 2 x0 by Google Benchmark on node1; the benchmark has no counter named flops, and none named bytes\n",
+         NULL},
+        /* rates are for each second of a processor, or of real time where the name says so */
+        {GOOGLE(
+             "",
+             "{\"name\": \"a\", \"real_time\": 4, \"cpu_time\": 2, \"time_unit\": \"s\", "
+             "\"flops_per_second\": 10, \"bytes_per_second\": 100, \"dram_bytes_per_second\": 1000},"
+             "{\"name\": \"a/manual_time\", \"real_time\": 4, \"cpu_time\": 2, \"time_unit\": \"s\", "
+             "\"flops_per_second\": 10, \"bytes\": 0, \"bytes_per_second\": 9},"
+             "{\"name\": \"a/real_time\", \"real_time\": 4, \"cpu_time\": 2, \"time_unit\": \"s\", "
+             "\"flops_per_second\": 0, \"bytes_per_second\": 100}"),
+         "a: flops 20 bytes 200 dram 2000 s 4 x0 by Google Benchmark\n"
+         "a/manual_time: flops 40 bytes 0 s 4 x0 by Google Benchmark\n"
+         "a/real_time: flops 0 bytes 400 s 4 x0 by Google Benchmark\n",
+         NULL},
+        /* skipped or failed, with and without a reason; "false" is neither */
+        {GOOGLE(
+             "",
+             "{\"name\": \"a\", \"error_occurred\": true, \"error_message\": \"no file\"},"
+             "{\"name\": \"b\", \"skipped\": true, \"skip_message\": \"no GPU\"},"
+             "{\"name\": \"c\", \"skipped\": true},"
+             "{\"name\": \"d\", \"error_occurred\": false, \"real_time\": 1, \"time_unit\": \"s\", "
+             "\"flops\": 1, \"bytes\": 1}"),
+         "a: x0 by Google Benchmark; Google Benchmark skipped it: no file\n"
+         "b: x0 by Google Benchmark; Google Benchmark skipped it: no GPU\n"
+         "c: x0 by Google Benchmark; Google Benchmark skipped it\n"
+         "d: flops 1 bytes 1 s 1 x0 by Google Benchmark\n",
+         NULL},
+        /* repetitions and their aggregates; a median alone is a row in both cases */
+        {GOOGLE(
+             "",
+             "{\"name\": \"a\", \"run_name\": \"a\", \"run_type\": \"iteration\", \"repetitions\": 2, "
+             "\"real_time\": 1, "
+             "\"time_unit\": \"s\", \"flops\": 1, \"bytes\": 1},"
+             "{\"name\": \"a\", \"run_name\": \"a\", \"run_type\": \"iteration\", \"repetitions\": 2, "
+             "\"real_time\": 3, "
+             "\"time_unit\": \"s\", \"flops\": 1, \"bytes\": 1},"
+             "{\"name\": \"a_mean\", \"run_name\": \"a\", \"run_type\": \"aggregate\", \"aggregate_name\": "
+             "\"mean\", "
+             "\"repetitions\": 2, \"real_time\": 2, \"time_unit\": \"s\", \"flops\": 1, \"bytes\": 1},"
+             "{\"name\": \"a_median\", \"run_name\": \"a\", \"run_type\": \"aggregate\", \"aggregate_name\": "
+             "\"median\", "
+             "\"repetitions\": 2, \"real_time\": 2, \"time_unit\": \"s\", \"flops\": 1, \"bytes\": 1},"
+             "{\"name\": \"b_median\", \"run_name\": \"b\", \"run_type\": \"aggregate\", \"aggregate_name\": "
+             "\"median\", "
+             "\"repetitions\": 2, \"real_time\": 5, \"time_unit\": \"s\", \"flops\": 1, \"bytes\": 1},"
+             "{\"name\": \"c\", \"run_name\": \"c\", \"run_type\": \"iteration\", \"repetitions\": 1, "
+             "\"real_time\": 4, "
+             "\"time_unit\": \"s\", \"flops\": 1, \"bytes\": 1}"),
+         "a: flops 1 bytes 1 s 2 x0 by Google Benchmark\n"
+         "b: flops 1 bytes 1 s 5 x0 by Google Benchmark\n"
+         "c: flops 1 bytes 1 s 4 x0 by Google Benchmark\n",
+         "a: flops 1 bytes 1 s 1 x0 by Google Benchmark\n"
+         "a: flops 1 bytes 1 s 3 x0 by Google Benchmark\n"
+         "b: flops 1 bytes 1 s 5 x0 by Google Benchmark\n"
+         "c: flops 1 bytes 1 s 4 x0 by Google Benchmark\n"},
+        /* old files: an aggregate is known by its name, which is more than its end */
+        {GOOGLE(
+             "",
+             "{\"name\": \"a_cv\", \"real_time\": 1, \"time_unit\": \"s\"},"
+             "{\"name\": \"a_BigO\", \"real_time\": 1, \"time_unit\": \"s\"},"
+             "{\"name\": \"a_RMS\", \"real_time\": 1, \"time_unit\": \"s\"},"
+             "{\"name\": \"_max\", \"real_time\": 1, \"time_unit\": \"s\", \"flops\": 1, \"bytes\": 1}"),
+         "_max: flops 1 bytes 1 s 1 x0 by Google Benchmark\n", NULL},
+    };
+    CHECK(files);
+}
+
+TEST(hyperfine)
+{
+#define NOTE "flops and bytes come from --work FILE\n"
+    static const struct file files[] = {
+        {"{\"results\": [{\"command\": \"a\", \"median\": 9, \"times\": [4, 1, 2]}, "
+         "{\"command\": \"b\", \"times\": [1, 4]},"
+         "{\"command\": \"c\", \"median\": 9, \"times\": []},"
+         "{\"command\": \"d\", \"median\": null},"
+         "{\"command\": \"e f\", \"name\": \"e\", \"median\": 0.5}]}",
+         "a: s 2 x0 by hyperfine; median of 3 runs, from 1 to 4 s; " NOTE
+         "b: s 2.5 x0 by hyperfine; median of 2 runs, from 1 to 4 s; " NOTE
+         "c: s 9 x0 by hyperfine; hyperfine measures times; " NOTE
+         "d: x0 by hyperfine; hyperfine measures times; " NOTE
+         "e: s 0.5 x0 by hyperfine; hyperfine measures times; " NOTE,
+         "a: s 4 x0 by hyperfine; hyperfine measures times; " NOTE
+         "a: s 1 x0 by hyperfine; hyperfine measures times; " NOTE
+         "a: s 2 x0 by hyperfine; hyperfine measures times; " NOTE
+         "b: s 1 x0 by hyperfine; hyperfine measures times; " NOTE
+         "b: s 4 x0 by hyperfine; hyperfine measures times; " NOTE
+         "c: s 9 x0 by hyperfine; hyperfine measures times; " NOTE
+         "d: x0 by hyperfine; hyperfine measures times; " NOTE
+         "e: s 0.5 x0 by hyperfine; hyperfine measures times; " NOTE},
+        {"{\"schema_version\": 2, \"results\": [{\"command\": \"a\", \"measurements\": ["
+         "{\"exit_code\": 0, \"time_wall_clock\": {\"unit\": \"second\", \"value\": 0.25}},"
+         "{\"time_wall_clock\": {\"value\": 0.75, \"unit\": \"second\"}}]}]}",
+         "a: s 0.5 x0 by hyperfine; median of 2 runs, from 0.25 to 0.75 s; " NOTE,
+         "a: s 0.25 x0 by hyperfine; hyperfine measures times; " NOTE
+         "a: s 0.75 x0 by hyperfine; hyperfine measures times; " NOTE},
+        {"{\"results\": [{\"command\": \"a\", \"times\": [1, -1]}]}",
+         "refused: line 1: time 2 is no number of seconds above zero\n", NULL},
+        {"{\"results\": [{\"command\": \"a\", \"times\": [1, 2}]}",
+         "refused: line 1: no JSON: ']' expected near '}'\n", NULL},
+    };
+    CHECK(files);
+}
+
+#define EVENT(name, value) \
+    "{\"counter-value\" : \"" value "\", \"unit\" : \"\", \"event\" : \"" name "\"}\n"
+#define TIMED(name, value, unit, more)                                                           \
+    "{\"counter-value\" : \"" value "\", \"unit\" : \"" unit "\", \"event\" : \"" name "\"" more \
+    "}\n"
+#define SCALARS(scalar)                                  \
+    EVENT("fp_arith_inst_retired.scalar_double", scalar) \
+    EVENT("r04c7", "0")                                  \
+    EVENT("r10c7", "0")                                  \
+    EVENT("r40c7", "0")                                  \
+    EVENT("r02c7", "0") EVENT("r08c7", "0") EVENT("r20c7", "0") EVENT("r80c7", "0")
+
+/* Events by name, by code and in PAPI's and libpfm's forms; the time of the run. */
+TEST(perf)
+{
+    static const struct file files[] = {
+        {SCALARS("100") EVENT("mem_inst_retired.all_loads", "30") EVENT(
+             "mem_inst_retired.all_stores", "10") TIMED("duration_time", "2000000000", "ns", ""),
+         "(file): flops 100 bytes 320 low 320 high 320 s 2 share 1 x0 by perf stat; recipe skylake-server: "
+         "bytes are accesses x 8, the mean width of FP instructions (widths seen: 8 to 8)\n",
+         NULL},
+        /* task-clock over the processors in use, unless the time is there; a second run begins with an event again */
+        {TIMED("task-clock", "3000", "msec",
+               ", \"metric-value\" : \"1.5\", \"metric-unit\" : \"CPUs utilized\"") SCALARS("7")
+             TIMED("task-clock", "3000", "msec",
+                   ", \"metric-value\" : \"1.5\", \"metric-unit\" : \"CPUs utilized\"")
+                 TIMED("duration_time", "5000000000", "ns", "")
+                     EVENT("cpu/event=0xc7,umask=0x1/u", "8"),
+         "(file): flops 7 s 2 share 1 x0 by perf stat; time is task-clock over CPUs in use; recipe skylake-server\n"
+         "(file): s 5 x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
+         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
+         NULL},
+        /* forms of one event, each a run; one that was counted half of the time, and not at all */
+        {EVENT("r01c7", "1") EVENT("skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", "2")
+             EVENT("FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:ukhHG", "3") EVENT(
+                 "FP_ARITH_INST_RETIRED_SCALAR_DOUBLE",
+                 "4") "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 50.0}\n"
+                      "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.0}\n"
+                      "{\"counter-value\" : \"<not counted>\", \"event\" : \"r01c7\"}\n",
+         "(file): x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
+         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n"
+         "(file): x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
+         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n"
+         "(file): x0 by perf stat; recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME "
+         "names another recipe): r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n"
+         "(file): x0 by perf stat; recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME "
+         "names another recipe): r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
+         NULL},
+        {TIMED("task-clock", "3000", "msec", "") TIMED("page-faults", "5", "", ""),
+         "(file): x0 by perf stat; recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME "
+         "names another recipe): r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
+         NULL},
+    };
+    assert_int_equal(setenv("CARM_UARCH", "skylake-server", 1), 0);
+    CHECK(files);
+    assert_int_equal(unsetenv("CARM_UARCH"), 0);
+}
+
+#define TABLE(region, group, metrics) \
+    "TABLE," region "Group 1 Metric," group ",2\nMetric,HWThread 0,HWThread 1\n" metrics
+
+TEST(likwid)
+{
+#define NO_BYTES "likwid does not count the bytes of loads and stores\n"
+    static const struct file files[] = {
+        /* two threads: flops are rates times a thread's own time, the time is the slower's */
+        {TABLE(
+             "", "MEM_DP",
+             "Runtime (RDTSC) [s],2,0.5\nDP [MFLOP/s],10,40\nSP [MFLOP/s],3,0\nMemory data volume [GBytes],1,2\n"),
+         "program: flops 46000000 dram 3e+09 s 2 x2 precision mixed by likwid; " NO_BYTES, NULL},
+        {TABLE("", "MEM_DP", "Runtime (RDTSC) [s],0.5,2\nDP MFLOP/s,10,40\nSP MFLOP/s,0,0\n"),
+         "program: flops 85000000 s 2 x2 precision dp by likwid; " NO_BYTES, NULL},
+        {TABLE("Region r,", "FLOPS_SP", "Runtime (RDTSC) [s],1,1\nSP [MFLOP/s],10,40\n"),
+         "r: flops 50000000 s 1 x2 precision sp by likwid; only single precision was counted; " NO_BYTES,
+         NULL},
+        /* a value that is none, a thread without time */
+        {TABLE("", "MEM_DP",
+               "Runtime (RDTSC) [s],1,1\nDP [MFLOP/s],10,-\nMemory data volume [GBytes],nan,2\n"),
+         "program: s 1 x2 by likwid; " NO_BYTES, NULL},
+        {TABLE("", "MEM_DP",
+               "Runtime (RDTSC) [s],1,0\nDP [MFLOP/s],10,10\nMemory data volume [GBytes],1,-nan\n"),
+         "program: s 1 x2 by likwid; " NO_BYTES, NULL},
+        {TABLE("", "MEM_DP", "Runtime (RDTSC) [s],1,0\nMemory data volume [GBytes],1,0\n"),
+         "program: dram 1e+09 s 1 x2 by likwid; " NO_BYTES, NULL},
+        /* groups of one region: the first with flops, the first with DRAM bytes, joined by rates; behind STRUCT none */
+        {TABLE("Region r,", "MEM", "Runtime (RDTSC) [s],4\nMemory data volume [GBytes],8\n") TABLE(
+             "Region s,", "MEM", "Runtime (RDTSC) [s],4\nMemory data volume [GBytes],9\n")
+             TABLE("Region r,", "FLOPS_DP", "Runtime (RDTSC) [s],1\nDP [MFLOP/s],10\n")
+                 TABLE("Region r,", "FLOPS_DP", "Runtime (RDTSC) [s],2\nDP [MFLOP/s],99\n") TABLE(
+                     "Region r,", "MEM",
+                     "Runtime (RDTSC) [s],3\nMemory data volume [GBytes],77\n") "STRUCT,Info,3\nDP [MFLOP/s],5\n",
+         "r: flops 10000000 dram 2e+09 s 1 x1 precision dp by likwid; only double precision was counted; "
+         "flops and DRAM bytes "
+         "are of two groups, joined by their rates; " NO_BYTES
+         "s: dram 9e+09 s 4 x1 by likwid; " NO_BYTES,
+         NULL},
+        {"TABLE,Group 1 Raw,MEM,2\nRuntime (RDTSC) [s],4\n" TABLE("", "L2",
+                                                                  "Runtime (RDTSC) [s],inf\n"),
+         "program: x1 by likwid; " NO_BYTES, NULL},
+        {TABLE("", "MEM", "Runtime (RDTSC) [s],1,1\nMemory data volume [GBytes],1\n"),
+         "refused: line 4: only 1 of 2 threads have a value: is the file cut off?\n", NULL},
+        {"TABLE,\nx\n", "refused: line 1: no table of likwid-perfctr: is it cut off?\n", NULL},
+        {"TABLE,Group 1 Metric\n", "refused: line 1: no table of likwid-perfctr: is it cut off?\n",
+         NULL},
+    };
+    CHECK(files);
+}
+
+TEST(advisor)
+{
+#define HEADER "ID,Function Call Sites and Loops,"
+    static const struct file files[] = {
+        /* work, or rates times the time; bytes, or flops over the intensity; loops without either have no row */
+        {HEADER
+         "Source Location,Self Elapsed Time,Self Time,Self GFLOP,Self GFLOPS,Self Memory GB,Self AI,Self DRAM GB,"
+         "Vector ISA\n"
+         "1,f,x.c:3,2s,9s,4,7,8,0.1,16,AVX-512 VNNI\n"
+         "2,g x.c:4,x.c:4,2,9,,3,,0.5,,AVX; SSE\n"
+         "3,h,,0.5s,1s,0,,2,0,N/A,SSE4\n"
+         "4,i,,,1s,1,,,,,\n"
+         "5,j,,1s,1s,< 0.001,,0,,,\n"
+         "6,,,1s,1s,1,,1,,,\n",
+         "f (x.c:3): flops 4e+09 bytes 8e+09 dram 1.6e+10 s 2 x0 isa avx512 by Intel Advisor\n"
+         "g x.c:4: flops 6e+09 bytes 1.2e+10 s 2 x0 isa avx2 by Intel Advisor\n"
+         "h: flops 0 bytes 2e+09 s 0.5 x0 isa sse by Intel Advisor\n"
+         "i: flops 1e+09 x0 by Intel Advisor\n",
+         NULL},
+        {"a report\n" HEADER "Self Time,Self GFLOPS,Self AI\n1,f,2s,3,0.5\n",
+         "f: flops 6e+09 bytes 1.2e+10 s 2 x0 by Intel Advisor; time is Self Time, the sum of all threads: "
+         "with several, ask "
+         "for Self Elapsed Time (--show-all-columns)\n",
+         NULL},
+        {HEADER "Self GFLOP\n1,f,2\n",
+         "refused: line 1: no column Self Elapsed Time or Self Time (--show-all-columns)\n", NULL},
+        {HEADER "Self Time,Self GFLOP\n1,f,s,2\n",
+         "refused: line 2: Self Time is 's', not a plain number of seconds\n", NULL},
+        {HEADER "Self Time,Self GFLOP\n1,f,1,2s\n",
+         "refused: line 2: Self GFLOP is '2s', not a plain number\n", NULL},
+    };
+    CHECK(files);
+}
+
+TEST(carm_tool)
+{
+#define TOOL "Date,Method,Name,ISA,Precision,Threads,AI,Gflops,Bandwidth,Time\n"
+    static const struct file files[] = {
+        {TOOL
+         "d,PMU,a,AVX2,dp,3,0.5,2,9,4\nd,,b,,,0,0,2,9,4\nd,SDE,c,sse,sp,1,0.5,0,9,4\nd,SDE,e,sse,sp,1,1,1,1,0\n",
+         "a: flops 8e+09 bytes 1.6e+10 s 4 x3 isa avx2 precision dp by CARM Tool PMU\n"
+         "b: flops 8e+09 s 4 x0 by CARM Tool; the CARM Tool found no arithmetic intensity, so its bytes are "
+         "unknown\n"
+         "c: flops 0 bytes 0 s 4 x1 isa sse precision sp by CARM Tool SDE\n"
+         "e: x1 isa sse precision sp by CARM Tool SDE; the CARM Tool found no arithmetic intensity, so its "
+         "bytes are unknown\n",
+         NULL},
+        {"Date,Method,Name,ISA,Precision,Threads,AI,Gflops\n", "refused: line 1: no column Time\n",
+         NULL},
+    };
+    CHECK(files);
+}
+
+/* What is known of a model of roofs. */
+static const struct figures *roofs_of(const char *text)
+{
+    struct figures *rows = no_figures();
+    struct carm_model *m = NULL;
+    if (carm_select_open(file_of(text), &m, NULL, &err)) {
+        const char *what = strstr(err.text, ": ");
+        put(rows, "refused%s\n", what ? what : err.text);
+        return rows;
+    }
+    put(rows, "%s, %s on %s, %s %s %s\n", m->roofs_of, m->machine.cpu, m->machine.hostname,
+        m->created, m->config.precision, m->config.ldst);
+    for (size_t i = 0; i < m->nlevels; i++) {
+        put(rows, "%s %llu%s ", m->levels[i].level, (unsigned long long)m->levels[i].os_size_bytes,
+            m->levels[i].resolved ? "" : " unresolved");
+    }
+    for (size_t s = 0; s < m->nroofs; s++) {
+        const struct carm_roofs *r = &m->roofs[s];
+        put(rows, "\n%s %s x%d, %g:", r->isa, r->precision, r->threads, r->dram_peak.bandwidth);
+        for (size_t i = 0; i < r->nmemory; i++) {
+            const struct carm_memory_roof *x = &r->memory[i];
+            const double all[] = {x->ci95.lo,   x->ci95.hi,    x->spread.min,
+                                  x->spread.p5, x->spread.p95, x->spread.max};
+            put(rows, " %s %s %g", x->level, x->ldst, x->bandwidth);
+            for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+                assert_near(all[k], x->bandwidth, 0.0);
+            }
+        }
+        for (size_t i = 0; i < r->ncompute; i++) {
+            const struct carm_compute_roof *x = &r->compute[i];
+            const double all[] = {x->ci95.lo,   x->ci95.hi,    x->spread.min,
+                                  x->spread.p5, x->spread.p95, x->spread.max};
+            put(rows, " %s %g%s%s", x->op, x->rate, *x->note ? "; " : "", x->note);
+            for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+                assert_near(all[k], x->rate, 0.0);
+            }
+        }
+    }
+    put(rows, "\n");
+    carm_model_free(m);
+    return rows;
+}
+
+#define ERT(memory, compute, more)                              \
+    "{\"empirical\": {\"gbytes\": {\"data\": [" memory "]" more \
+    "}, \"gflops\": {\"data\": [" compute "]}}}"
+#define TOOL_ROOFS(l1, l3)                                \
+    "Name:,n,L1 Size:," l1 ",L2 Size:,1.5,L3 Size:," l3   \
+    ",,L1,L1,L2,L2,L3,L3,DRAM,DRAM,FP,FP,FP FMA,FP_FMA\n" \
+    "Date,ISA\n"
+
+TEST(roofs)
+{
+    static const struct {
+        const char *text, *roofs;
+    } files[] = {
+        {ERT("[\"L1\", 2], [\"DRAM\", 1]", "[\"GFLOPs\", 3], [\"FP16 GFLOPs\", 9]", ""),
+         "ERT, roofs of ERT on ,  dp update\nL1 0 DRAM 0 \nunknown dp x1, 1e+09: L1 update 2e+09 DRAM update "
+         "1e+09 best 3e+09\n"},
+        {ERT("[\"L9\", 2], [\"L9\", 3]",
+             "[\"FP32 GFLOPs\", 3], [\"SP GFLOPs\", 4], [\"DP GFLOPs\", 5]",
+             ", \"metadata\": {\"MPI_PROCS\": 3, \"OPENMP_THREADS\": 2}"),
+         "ERT, roofs of ERT on ,  sp update\nL9 0 \nunknown sp x6, 0: L9 update 3e+09 best 4e+09; measured "
+         "with 1 thread, the "
+         "bandwidths with 6\n"},
+        {ERT("[\"L1\", 1e-9]", "[\"HP\", 1e15]", ", \"metadata\": {\"MPI_PROCS\": 0.5}"),
+         "ERT, roofs of ERT on ,  hp update\nL1 0 \nunknown hp x1, 0: L1 update 1 best 1e+24\n"},
+        {ERT("[\"L1\", 1]", "[\"HP\", 1.01e15]", ""),
+         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
+        {ERT("[\"L1\", 0.9e-9]", "[\"HP\", 1]", ""),
+         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
+        {ERT("[\"L0\", 1]", "[\"HP\", 1]", ""),
+         "refused: line 1: ERT's levels are L1, L2, ... and DRAM, not 'L0'\n"},
+        {ERT("[\"L10\", 1]", "[\"HP\", 1]", ""),
+         "refused: line 1: ERT's levels are L1, L2, ... and DRAM, not 'L10'\n"},
+        {TOOL_ROOFS("48", "0") "t0,avx2,dp,2,2,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n"
+                               "t1,avx2,dp,2,1,0,No,1,mul,7,9,0,9,3,9,4,9,8,9,6.5,9\n"
+                               "t2,sse,sp,2,1,0,No,1,mul,7,9,0,9,3,9,4,9,0,9,0,9\n",
+         "CARM Tool, roofs of CARM Tool on n, t0 dp 2:1\nL1 49152 L2 1024 DRAM 0 \navx2 dp x2, 0: L1 2:1 "
+         "1e+09 L2 2:1 2e+09 "
+         "DRAM 2:1 4e+09 L1 1:0 7e+09 DRAM 1:0 4e+09 add 5e+09 fma 6.5e+09 mul 8e+09\nsse sp x2, 0: L1 1:0 "
+         "7e+09 DRAM 1:0 4e+09\n"},
+        {TOOL_ROOFS("1e9", "0") "t0,avx2,dp,2,2,1,No,1,add,1e-9,9,2,9,3,9,4,9,1e12,9,0,9\n",
+         "CARM Tool, roofs of CARM Tool on n, t0 dp 2:1\nL1 1024000000000 L2 1024 DRAM 0 \navx2 dp x2, 0: L1 "
+         "2:1 1 L2 2:1 2e+09 "
+         "DRAM 2:1 4e+09 add 1e+21\n"},
+        {TOOL_ROOFS("1.1e9", "0"), "refused: line 1: a cache of 1.1e+09 KiB\n"},
+        {TOOL_ROOFS("x", "0"), "refused: line 1: a cache's size is 'x', not a plain number\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,2,2,1,No,1,add,1e-10,9,2,9,3,9,4,9,1,9,0,9\n",
+         "refused: line 3: L1 is 0.1, no machine's\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,2,2,1,No,1,add,1e-9,9,2,9,3,9,4,9,1.1e12,9,0,9\n",
+         "refused: line 3: FP is 1.1e+21, no machine's\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,2,2,1,No,1,add,1\n",
+         "refused: line 3: the line has 10 fields, not 21: is it cut off?\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,2,1e7,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,2,1,1e7,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,1e7,1,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
+        {TOOL_ROOFS("1", "0") "t0,,dp,2,1,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,2,1,1,No,1,,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,1,1e6,1e6,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "CARM Tool, roofs of CARM Tool on n, t0 dp 1000000:1000000\nL1 1024 L2 1024 DRAM 0 \navx2 dp x1, 0: "
+         "L1 1000000:1000000 "
+         "1e+09 L2 1000000:1000000 2e+09 DRAM 1000000:1000000 4e+09 add 5e+09 fma 6e+09\n"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        expect(roofs_of(files[i].text), files[i].roofs, "file", i);
+    }
+}
