@@ -208,8 +208,7 @@ static void lay_out(struct carm_topo *topo, const struct threads *sets, size_t n
     if (usual || n == 0) {
         return;
     }
-    /* the largest set's order is a whole one; smaller sets go first */
-    int *order = sets[n - 1].cpus;
+    /* the last set has all threads; smaller sets go first */
     for (size_t i = 0; i < n; i++) {
         const int *cpus = sets[i].cpus;
         for (int k = 0; k < topo->pus && (i + 1 == n || k < sets[i].n); k++) {
@@ -220,7 +219,7 @@ static void lay_out(struct carm_topo *topo, const struct threads *sets, size_t n
                     at++;
                 }
                 memmove(&topo->order[done + 1], &topo->order[done],
-                        (size_t)(at - done) * sizeof *order);
+                        (size_t)(at - done) * sizeof *topo->order);
                 topo->order[done++] = cpus[k];
             }
         }

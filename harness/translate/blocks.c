@@ -94,11 +94,14 @@ const struct carm_block_place *carm_blocks_place(const struct carm_blocks *block
 /* Whether two blocks have the same code, judged by their accounts. Rewritten code has another account. */
 static bool same_code(const struct carm_executed *a, const struct carm_executed *b)
 {
-    struct carm_tally_row row = a->row;
-    row.map = b->row.map;
-    row.entered = b->row.entered;
-    row.compared = b->row.compared;
-    return a->module == b->module && a->at == b->at && memcmp(&row, &b->row, sizeof row) == 0;
+    const struct carm_tally_row *x = &a->row, *y = &b->row;
+    bool same = a->module == b->module && a->at == b->at && x->pc == y->pc &&
+                x->target == y->target && x->bytes == y->bytes && x->end == y->end &&
+                x->times == y->times;
+#define SAME(member, ...) same = same && memcmp(&x->member, &y->member, sizeof x->member) == 0;
+    CARM_STEP_COUNT_TABLE(SAME)
+#undef SAME
+    return same;
 }
 
 /* The block's place in the index: its own, or a free one. */

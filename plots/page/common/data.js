@@ -21,7 +21,7 @@ function fillMany(data) {
     return;
   }
   const over = Object.fromEntries(Object.values(KEYS).map((key) => [key, new Set(many[key].over)]));
-  const placeOf = (key, i) => {
+  const placeOfMany = (key, i) => {
     const m = many[key];
     return !m.bound || m.bound[i] < 0 ? null : {
       intensity: m.intensity[i], share: m.share[i], roof: many.performance[i] / m.share[i], bound: many.bounds[m.bound[i]],
@@ -32,16 +32,16 @@ function fillMany(data) {
   data.places = places.map((p, i) => p || {
     name: many.name[i], performance: many.performance[i], seconds: many.seconds[i],
     roofs: many.sets[many.set[i]] || null, metric: (many.sets[many.set[i]] || {}).metric || undefined,
-    cache_aware: placeOf("cache_aware", i), original: placeOf("original", i), not_placed: [], note: "",
+    cache_aware: placeOfMany("cache_aware", i), original: placeOfMany("original", i), not_placed: [], note: "",
   });
 }
 
 // Sets of vectors that have computation alone take the memory of the other of dp and sp, as carm_scaling_fill does.
 function completeSets(model) {
-  const floats = ["dp", "sp"];
-  for (const s of model.roofs.filter((r) => !r.memory.length && r.isa !== "scalar" && floats.includes(r.precision))) {
+  const floating = ["dp", "sp"];
+  for (const s of model.roofs.filter((r) => !r.memory.length && r.isa !== "scalar" && floating.includes(r.precision))) {
     const from = model.roofs.find((o) => o.memory.length && o.isa === s.isa && o.threads === s.threads &&
-      floats.includes(o.precision));
+      floating.includes(o.precision));
     if (from) {
       Object.assign(s, { memory: from.memory, dram_peak: from.dram_peak, memoryOf: from.precision });
     }
