@@ -16,9 +16,9 @@ static double l1(const struct carm_model *m)
 TEST(shares)
 {
     static const char *const wrong[] = {
-        "",     "p",      "p:",        "p:2", "p:0.5,e:0.5",
-        "p:0 ", "p:nan",  "p:0.5 e:x", "P:1", "p:0.1 p:0.1 p:0.1 p:0.1",
-        "p:-1", "p:0.5 e"};
+        "",     "p",       "p:",          "p:2", "p:0.5,e:0.5",
+        "p:0 ", "p:nan",   "p:0.5 e:x",   "P:1", "p:0.1 p:0.1 p:0.1 p:0.1",
+        "p:-1", "p:0.5 e", "p:1.01 e:0.5"};
     struct carm_kind_shares s;
     char text[64];
     assert_true(carm_kinds_parse("p:0.62 e:0.38", &s));
@@ -28,6 +28,10 @@ TEST(shares)
     assert_string_equal(carm_kinds_text(text, sizeof text, &s), "p:0.62 e:0.38");
     assert_true(carm_kinds_parse("p:0.3 e:0.1", &s)); /* divided by the sum */
     assert_near(s.share[0], 0.75, 1e-12);
+    assert_true(carm_kinds_parse("p:1 e:0", &s)); /* each share from 0 to 1 */
+    assert_near(s.share[0], 1.0, 0.0);
+    assert_true(carm_kinds_parse(" lp:1", &s));
+    assert_int_equal(s.n, 1);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_false(carm_kinds_parse(wrong[i], &s));
         assert_int_equal(s.n, 0);
@@ -74,6 +78,94 @@ TEST(roofs_are_mixed_by_share)
     assert_null(mixed);
     assert_string_equal(
         note, "the kinds of cores that the program ran on have no set of roofs in common");
+}
+
+/* Each figure of a mixed roof: three quarters of one kind's, a quarter of the other's. */
+TEST(each_figure_is_mixed)
+{
+    struct carm_round round = {0};
+    struct carm_memory_roof memory[2] = {{.level = "L1",
+                                          .ldst = "2:1",
+                                          .bandwidth = 40,
+                                          .ci95 = {36, 48},
+                                          .bytes_per_cycle = 8,
+                                          .clock_hz = 4,
+                                          .rounds = &round,
+                                          .nrounds = 1},
+                                         {.level = "L1",
+                                          .ldst = "2:1",
+                                          .bandwidth = 20,
+                                          .ci95 = {16, 24},
+                                          .bytes_per_cycle = 12,
+                                          .clock_hz = 2,
+                                          .disturbed = true}};
+    struct carm_compute_roof compute[2] = {{.op = "fma",
+                                            .rate = 80,
+                                            .ci95 = {76, 84},
+                                            .flops_per_cycle = 16,
+                                            .clock_hz = 4,
+                                            .rounds = &round,
+                                            .nrounds = 1},
+                                           {.op = "fma",
+                                            .rate = 60,
+                                            .ci95 = {56, 64},
+                                            .flops_per_cycle = 4,
+                                            .clock_hz = 2,
+                                            .disturbed = true}};
+    struct carm_roofs roofs[2];
+    struct carm_model kinds[2] = {{.machine.on = "kind:p"}, {.machine.on = "kind:e"}};
+    for (int k = 0; k < 2; k++) {
+        roofs[k] = (struct carm_roofs){.isa = "avx2",
+                                       .precision = "dp",
+                                       .threads = 1,
+                                       .place = "l3:0",
+                                       .cpus = "0-7",
+                                       .memory = &memory[k],
+                                       .nmemory = 1,
+                                       .compute = &compute[k],
+                                       .ncompute = 1,
+                                       .dram_peak.bandwidth = k ? 4 : 8,
+                                       .clock_hz = k ? 2 : 4};
+        kinds[k].roofs = &roofs[k];
+        kinds[k].nroofs = 1;
+    }
+    const struct carm_model model = {.kinds = kinds, .nkinds = 2};
+    struct carm_kind_shares s = {.n = 0};
+    struct carm_model *mixed = (struct carm_model *)&model;
+    char note[CARM_TEXT_MAX] = "x";
+    assert_ok(carm_kinds_mix(&model, &s, &mixed, note, &err)); /* no shares */
+    assert_true(!mixed && !*note);
+    for (int k = 0; k < 3; k++) { /* also of one kind alone */
+        static const char *const words[] = {"p:0.75 e:0.25", "p:1", "e:1"};
+        const double p = k == 0 ? 0.75 : k == 1, e = 1.0 - p;
+        assert_true(carm_kinds_parse(words[k], &s));
+        assert_ok(carm_kinds_mix(&model, &s, &mixed, note, &err));
+        assert_non_null(mixed);
+        assert_string_equal(mixed->changed, note);
+        const struct carm_roofs *r = &mixed->roofs[0];
+        const struct carm_memory_roof *m = &r->memory[0];
+        const struct carm_compute_roof *c = &r->compute[0];
+        assert_true(mixed->nroofs == 1 && r->nmemory == 1 && r->ncompute == 1 && r->threads == 1);
+        assert_true(!*r->place && !*r->cpus && r->nceilings == 0 && !r->ceilings);
+        assert_near(r->dram_peak.bandwidth, 8 * p + 4 * e, 1e-12);
+        assert_near(r->clock_hz, 4 * p + 2 * e, 1e-12);
+        assert_near(m->bandwidth, 40 * p + 20 * e, 1e-12);
+        assert_near(m->ci95.lo, 36 * p + 16 * e, 1e-12);
+        assert_near(m->ci95.hi, 48 * p + 24 * e, 1e-12);
+        assert_near(m->bytes_per_cycle, 8 * p + 12 * e, 1e-12);
+        assert_near(m->clock_hz, 4 * p + 2 * e, 1e-12);
+        assert_near(c->rate, 80 * p + 60 * e, 1e-12);
+        assert_near(c->ci95.lo, 76 * p + 56 * e, 1e-12);
+        assert_near(c->ci95.hi, 84 * p + 64 * e, 1e-12);
+        assert_near(c->flops_per_cycle, 16 * p + 4 * e, 1e-12);
+        assert_near(c->clock_hz, 4 * p + 2 * e, 1e-12);
+        assert_true(m->disturbed == (k != 1) && c->disturbed == (k != 1));
+        assert_true(!m->rounds && m->nrounds == 0 && !c->rounds && c->nrounds == 0);
+        carm_kinds_close(mixed);
+    }
+    assert_null(carm_kinds_find(&model, ":e"));
+    (void)strcpy(kinds[1].machine.on, "kind;e");
+    assert_null(carm_kinds_find(&model, "e"));
 }
 
 /* A point of points.csv with its cores goes under mixed roofs, one without them under the machine's. */

@@ -200,12 +200,12 @@ TEST(texts)
         {{"avx2", "avx512"}, {"", ""}, {"", ""}, {"", ""}, {"", ""}, "avx512||||"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char isa[16], precision[16], counted_by[16], note[16], cores[16], asks_for[16] = "the time",
-                                                                          all[256];
+        char name[] = "a", isa[16], precision[16], counted_by[16], note[16], cores[16],
+             asks_for[16] = "the time", all[256];
         (void)set_up(NULL);
         for (int k = 0; k < 2; k++) {
             struct carm_point p = carm_point_blank();
-            p.name = "a";
+            p.name = name;
             p.isa = strcpy(isa, cases[i].isa[k]);
             p.precision = strcpy(precision, cases[i].precision[k]);
             p.counted_by = strcpy(counted_by, cases[i].counted_by[k]);
@@ -217,10 +217,12 @@ TEST(texts)
             add(&p);
         }
         (void)strcpy(asks_for, "other");
+        name[0] = 'b';
         (void)snprintf(all, sizeof all, "%s|%s|%s|%s|%s", sum.point.isa, sum.point.precision,
                        sum.point.counted_by, sum.point.note, sum.point.cores);
         assert_string_equal(all, cases[i].all);
         assert_string_equal(sum.point.asks_for, "the time");
+        assert_string_equal(sum.point.name, "a");
         assert_true(!*sum.point.kind && !*sum.point.limit);
         (void)tear_down(NULL);
     }
@@ -302,10 +304,14 @@ TEST_BETWEEN(unknown_numbers, set_up, tear_down)
         "sum is unknown");
     p.name = "b";
     add(&p);
+    p.threads = 3; /* of the first row they are not known */
+    add(&p);
     assert_int_equal(carm_merge_names(merge), 2);
     carm_merge_get(merge, 1, &sum);
     assert_string_equal(sum.point.name, "b");
-    assert_int_equal(sum.rows, 1);
+    assert_int_equal(sum.rows, 2);
+    assert_int_equal(sum.point.threads, 0);
+    carm_merge_close(NULL);
     p.metric = "swaps";
     assert_refused(
         carm_merge_add(merge, &p, &err), -CARM_EINVAL,
