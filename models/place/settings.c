@@ -67,8 +67,11 @@ static bool read_value(const char *text, size_t length, struct carm_setting *out
         most = 100.0; /* beyond these factors it is another machine, or a typing error */
     double value = 0.0;
     char word[32];
+    if (length >= sizeof word) {
+        return false;
+    }
     snprintf(word, sizeof word, "%.*s", (int)length, text);
-    const char *unit = length < sizeof word ? carm_number_scan(word, &value) : NULL;
+    const char *unit = carm_number_scan(word, &value);
     if (unit && strcasecmp(unit, "x") == 0) {
         out->factor = value;
         return value >= least && value <= most;
