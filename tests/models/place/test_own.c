@@ -377,3 +377,359 @@ TEST_BETWEEN(places, set_up, NULL)
     assert_true(carm_own_place(&own, &set, CARM_PLACE_CACHE_AWARE, &place, &roof));
     assert_non_null(strstr(carm_own_text(text, sizeof text, &roof, &place), "above its own roof"));
 }
+
+/* "loads and stores; operations; levels, of all; share of stores, bytes an access; peak" */
+static const char *told(double bytes)
+{
+    static char text[1024];
+    carm_own_find(&model, &sets[0], &mix, flops, bytes, &own);
+    int used = snprintf(text, sizeof text, "%s; %s;", own.memory, own.compute);
+    for (size_t i = 0; i < own.nlevels; i++) {
+        used += snprintf(text + used, sizeof text - (size_t)used, " %s %.5g", own.levels[i].level,
+                         own.levels[i].bandwidth);
+    }
+    (void)snprintf(text + used, sizeof text - (size_t)used, ", %.5g; %.4g, %.5g; %s%s%.5g",
+                   own.bandwidth, own.stores, own.access_bytes, own.has_memory ? "m" : "",
+                   own.has_compute ? "c" : "", own.peak);
+    return text;
+}
+
+/* Loads and stores by number and by bytes, of a machine with roofs of two widths, and of one. */
+TEST_BETWEEN(loads_and_stores_in_words, set_up, NULL)
+{
+    static const struct {
+        double loads, load_bytes, stores, store_bytes, bytes;
+        size_t nroofs;
+        const char *told;
+    } cases[] = {
+        {2, 64, 1, 32, -1, 2,
+         "2:1 loads to stores (measured: 2:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 32; m160"},
+        {2000, 64000, 1, 32, -1, 2,
+         "loads alone (measured: 1:0), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 64.032 L2 32.016, 64.032; 0.0004998, 32; m160"},
+        {1, 32, 1999, 63968, -1, 2,
+         "stores alone (measured: 0:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 32.016 L2 20.014, 32.016; 0.9995, 32; m160"},
+        {500, 16000, 1, 32, -1, 2,
+         "500:1 loads to stores (between 1:0 and 2:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 64.128 L2 32.064, 64.128; 0.001996, 32; m160"},
+        {1, 32, 500, 16000, -1, 2,
+         "1:500 loads to stores (between 1:1 and 0:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 32.064 L2 20.055, 32.064; 0.998, 32; m160"},
+        {989, 31648, 1, 32, -1, 2,
+         "989:1 loads to stores (between 1:0 and 2:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 64.065 L2 32.032, 64.065; 0.00101, 32; m160"},
+        {4, 32, 1, 32, -1, 2,
+         "1:1 loads to stores (measured: 1:1), 12.8 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 32 L2 24.49, 32; 0.5, 12.8; m160"},
+        {1, 32, 4, 32, -1, 2,
+         "1:1 loads to stores (measured: 1:1), 12.8 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 25.6 L2 22.513, 25.6; 0.5, 12.8; m160"},
+        {1, 8, 1, 32, -1, 2,
+         "1:4 loads to stores (between 1:1 and 0:1), 20 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 40 L2 36.842, 40; 0.8, 20; m160"},
+        {3, 48, 1, 16, -1, 2,
+         "3:1 loads to stores (between 1:0 and 2:1), 16 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 42.667 L2 29.691, 42.667; 0.25, 16; m160"},
+        {3, 192, 1, 64, -1, 2,
+         "3:1 loads to stores (between 1:0 and 2:1), 64 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 85.333 L2 42.667, 85.333; 0.25, 64; m160"},
+        {3, 12, 1, 4, -1, 2,
+         "3:1 loads to stores (between 1:0 and 2:1), 4 bytes an access (scaled from wider ones); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 10.667 L2 10.667, 10.667; 0.25, 4; m160"},
+        {3, 12, 1, 4, -1, 1, "3:1 loads to stores (between 1:0 and 2:1), 4 bytes an access (scaled from wider ones); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 10.667 L2 10.667, 10.667; 0.25, 4; m160"},
+        {3, 192, 1, 64, -1, 1,
+         "3:1 loads to stores (between 1:0 and 2:1), 64 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 85.333 L2 42.667, 85.333; 0.25, 64; m160"},
+        {4, 16, 1, 32, -1, 1,
+         "1:2 loads to stores (between 1:1 and 0:1), 9.6 bytes an access (scaled from wider ones); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 24 L2 24, 24; 0.6667, 9.6; m160"},
+        {-1, 64, -1, 32, -1, 2,
+         "2:1 loads to stores (measured: 2:1); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 0; m160"},
+        {2, -1, 1, -1, 48, 2,
+         "2:1 loads to stores (measured: 2:1), 16 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 48 L2 32.727, 48; 0.3333, 16; m160"},
+        {2, -1, 1, -1, -1, 2,
+         "2:1 loads to stores (measured: 2:1); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 0; m160"},
+        {2, 64, 1, -1, 96, 2,
+         "2:1 loads to stores (measured: 2:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 32; m160"},
+        {0, 0, 0, 0, 0, 2,
+         "it loads and stores nothing; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately;, 0; 0, 0; 160"},
+        {0, 0, 0, 0, 5, 2,
+         "its loads and stores were not counted; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately;, 0; 0, 0; 160"},
+        {-1, -1, -1, -1, 0, 2,
+         "its loads and stores were not counted; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately;, 0; 0, 0; 160"},
+        {0.5, 16, 0.25, 8, -1, 2,
+         "2:1 loads to stores (measured: 2:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 32; m160"},
+        {2, -1, -1, -1, 64, 2,
+         "its loads and stores were not counted; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately;, 0; 0, 0; 160"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mix.q[CARM_RUNMIX_LOADS] = cases[i].loads;
+        mix.q[CARM_RUNMIX_STORES] = cases[i].stores;
+        mix.q[CARM_RUNMIX_LOAD_BYTES] = cases[i].load_bytes;
+        mix.q[CARM_RUNMIX_STORE_BYTES] = cases[i].store_bytes;
+        model.nroofs = cases[i].nroofs;
+        assert_string_equal(told(cases[i].bytes), cases[i].told);
+    }
+}
+
+/* Operations by kind and width. */
+TEST_BETWEEN(operations_in_words, set_up, NULL)
+{
+    static const struct {
+        double adds, muls, fmas, divides, roots, dp[4];
+        size_t nroofs;
+        const char *told;
+    } cases[] = {
+        {100,
+         0,
+         0,
+         0,
+         0,
+         {0, 0, 400, 0},
+         2,
+         "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; 0% of flops in FMAs;, 0; 0, 0; c80"},
+        {50,
+         0,
+         50,
+         0,
+         0,
+         {0, 0, 600, 0},
+         2,
+         "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; 66.7% of flops in FMAs;, 0; 0, 0; c160"},
+        {50,
+         30,
+         10,
+         5,
+         0,
+         {0, 0, 420, 0},
+         2,
+         "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; 19% of flops in FMAs, 4.76% in divisions and roots;, 0; 0, 0; c152.73"},
+        {50,
+         30,
+         10,
+         20,
+         5,
+         {120, 0, 0, 0},
+         2,
+         "its loads and stores were not counted; scalar 100% of its dp flops; rates: narrower ISAs, the peak; 16.7% of flops in FMAs, 16.7% in divisions and roots;, 0; 0, 0; c19.2"}, /* 6.25 s of the divider */
+        {50,
+         30,
+         10,
+         20,
+         25,
+         {120, 0, 0, 0},
+         2,
+         "its loads and stores were not counted; scalar 100% of its dp flops; rates: narrower ISAs, the peak; 16.7% of flops in FMAs, 16.7% in divisions and roots;, 0; 0, 0; c12"}, /* 10 s */
+        {50,
+         30,
+         10,
+         20,
+         5,
+         {120, 0, 0, 0},
+         1,
+         "its loads and stores were not counted; scalar 100% of its dp flops; rates: the peak scaled by lanes, the peak; 16.7% of flops in FMAs, 16.7% in divisions and roots;, 0; 0, 0; c34.286"}, /* 2.5 s by the rates of vectors */
+        {0,
+         0,
+         100,
+         0,
+         0,
+         {0, 400, 0, 0},
+         2,
+         "its loads and stores were not counted; 16 bytes 100% of its dp flops; rates: the peak scaled by lanes, the peak; 100% of flops in FMAs;, 0; 0, 0; c80"},
+        {60,
+         20,
+         20,
+         0,
+         0,
+         {60, 0, 240, 0},
+         2,
+         "its loads and stores were not counted; scalar 20%, 32 bytes 80% of its dp flops; rates: narrower ISAs, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c100"},
+        {60,
+         20,
+         20,
+         0,
+         0,
+         {300, 0, 3, 0},
+         2,
+         "its loads and stores were not counted; scalar 99%, 32 bytes 0.99% of its dp flops; rates: narrower ISAs, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c40"},
+        {60,
+         20,
+         20,
+         0,
+         0,
+         {300, 0, 2.9, 0},
+         2,
+         "its loads and stores were not counted; scalar 99%, 32 bytes 0.957% of its dp flops; rates: narrower ISAs, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c40"},
+        {60,
+         20,
+         20,
+         0,
+         0,
+         {0, 120, 240, 0},
+         1,
+         "its loads and stores were not counted; 16 bytes 33.3%, 32 bytes 66.7% of its dp flops; rates: the peak scaled by lanes, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c120"},
+        {60,
+         20,
+         20,
+         0,
+         0,
+         {0, 0, 0, 960},
+         2,
+         "its loads and stores were not counted; 64 bytes 100% of its dp flops; rates: the peak; 33.3% of flops in FMAs;, 0; 0, 0; c160"},
+        {60,
+         20,
+         20,
+         0,
+         0,
+         {-1, -1, -1, -1},
+         2,
+         "its loads and stores were not counted; its vector widths were not counted; 33.3% of flops in FMAs;, 0; 0, 0; c160"},
+        {-1,
+         20,
+         20,
+         0,
+         0,
+         {0, 0, 400, 0},
+         2,
+         "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; its adds, multiplies and FMAs were not counted separately;, 0; 0, 0; c160"},
+        {0.5,
+         0,
+         0,
+         0.25,
+         0.125,
+         {0.75, 0, 0, 0},
+         2,
+         "its loads and stores were not counted; its vector widths were not counted; 0% of flops in FMAs, 33.3% in divisions and roots;, 0; 0, 0; c24"},
+        {0,
+         0,
+         0,
+         0,
+         0,
+         {0, 0, 0, 0},
+         2,
+         "its loads and stores were not counted; its vector widths were not counted; none of its instructions compute;, 0; 0, 0; 160"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_ops(cases[i].adds, cases[i].muls, cases[i].fmas, cases[i].divides);
+        mix.q[CARM_RUNMIX_ROOTS] = cases[i].roots;
+        memcpy(&mix.q[DP], cases[i].dp, sizeof cases[i].dp);
+        flops = fmax(1.0, cases[i].dp[0] + cases[i].dp[1] + cases[i].dp[2] + cases[i].dp[3]);
+        model.nroofs = cases[i].nroofs;
+        assert_string_equal(told(-1), cases[i].told);
+    }
+    sets[0].ncompute = 0;
+    assert_non_null(strstr(told(-1), "the model has no peak;"));
+}
+
+/* Operations on vectors of integers: of one width of elements, of several; kinds with roofs and without. */
+TEST_BETWEEN(integers_in_words, set_up, NULL)
+{
+    static struct carm_compute_roof all[] = {{.op = "add", .rate = 96},
+                                             {.op = "logic", .rate = 128},
+                                             {.op = "ifma", .rate = 48},
+                                             {.op = "mul", .rate = 24}};
+    static const struct {
+        double instructions, of[4], adds, muls, logic, dots;
+        const char *told;
+    } cases[] = {
+        {10,
+         {0, 0, 100, 0},
+         50,
+         30,
+         20,
+         0,
+         "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c80"},
+        {10,
+         {0, 0, 99, 1},
+         50,
+         30,
+         20,
+         0,
+         "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c80"},
+        {10,
+         {0, 0, 98.9, 1.1},
+         50,
+         30,
+         20,
+         0,
+         "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c128"},
+        {10,
+         {100, 0, 0, 0},
+         50,
+         30,
+         20,
+         0,
+         "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c128"},
+        {10,
+         {0, 0, 100, 0},
+         0,
+         0,
+         0,
+         100,
+         "its loads and stores were not counted; 10 operations an instruction, 100% dot products;, 0; 0, 0; c48"},
+        {1,
+         {0, 0, 100, 0},
+         1,
+         0.9,
+         98.1,
+         0,
+         "its loads and stores were not counted; 100 operations an instruction, 1% additions, 98.1% logic;, 0; 0, 0; c128"},
+        {0.5,
+         {0, 0, 100, 0},
+         100,
+         -1,
+         -1,
+         -1,
+         "its loads and stores were not counted; 200 operations an instruction, 100% additions;, 0; 0, 0; c96"},
+        {0,
+         {0, 0, 100, 0},
+         100,
+         -1,
+         -1,
+         -1,
+         "its loads and stores were not counted; its operations were not counted by kind;, 0; 0, 0; 0"},
+        {-1,
+         {0, 0, 100, 0},
+         100,
+         -1,
+         -1,
+         -1,
+         "its loads and stores were not counted; its operations were not counted by kind;, 0; 0, 0; 0"},
+    };
+    (void)strcpy(sets[0].precision, "int32");
+    (void)strcpy(sets[1].precision, "int8");
+    (void)strcpy(sets[1].isa, "sse"); /* 16 lanes: dot products of two operations */
+    sets[0].compute = all;
+    sets[0].ncompute = 4;
+    sets[1].compute = integers;
+    sets[1].ncompute = 3;
+    flops = 100;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(&mix.q[CARM_RUNMIX_INT], cases[i].of, sizeof cases[i].of);
+        mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = cases[i].instructions;
+        mix.q[CARM_RUNMIX_INT_ADDS] = cases[i].adds;
+        mix.q[CARM_RUNMIX_INT_MULS] = cases[i].muls;
+        mix.q[CARM_RUNMIX_INT_LOGIC] = cases[i].logic;
+        mix.q[CARM_RUNMIX_INT_DOTS] = cases[i].dots;
+        assert_string_equal(told(-1), cases[i].told);
+    }
+}
+
+/* What is left, at the limits of the words. */
+TEST(roofs_in_words)
+{
+    static const struct {
+        double share, gain;
+        const char *told;
+    } cases[] = {
+        {1.031, 1.0,
+         "at 103.1% of what its instructions allow, at 40.0% of the machine's roof; above its own roof: its counts are wrong, the roof is too low, or its accesses are faster than the measured vector ones (integer registers, lines stored whole)"},
+        {1.029, 1.0,
+         "at 102.9% of what its instructions allow, at 40.0% of the machine's roof; with these instructions nothing is left"},
+        {0.971, 1.029,
+         "at 97.1% of what its instructions allow, at 40.0% of the machine's roof; with these instructions nothing is left"},
+        {0.969, 1.031,
+         "at 96.9% of what its instructions allow, at 40.0% of the machine's roof; with these instructions at most 1x is left; wider vectors, other operations or another algorithm could give another 1x"},
+        {0.5, 0.971,
+         "at 50.0% of what its instructions allow, at 40.0% of the machine's roof; with these instructions at most 2x is left"},
+        {0.5, 0.969,
+         "at 50.0% of what its instructions allow, at 40.0% of the machine's roof; with these instructions at most 2x is left; its loads and stores are faster than those of the machine's roof"},
+        {0.0011, 1,
+         "at 0.1% of what its instructions allow, at 40.0% of the machine's roof; with these instructions at most 909x is left"},
+        {0.00099, 1,
+         "at 0.1% of what its instructions allow, at 40.0% of the machine's roof; with these instructions over 1000x is left"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct carm_own_roof roof = {.share = cases[i].share, .gain = cases[i].gain};
+        const struct carm_place place = {.share = 0.4};
+        char text[400];
+        assert_string_equal(carm_own_text(text, sizeof text, &roof, &place), cases[i].told);
+    }
+}

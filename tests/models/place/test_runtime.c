@@ -175,6 +175,11 @@ TEST_BETWEEN(pairs_have_the_rate_of_mad, set_up, NULL)
     assert_rate(find(CARM_RUNTIME_BALANCE, 10), 10 / (8.0 / 60 + 2.0 / 40));
     put_ops(10, 4, 6, 0);
     assert_false(find(CARM_RUNTIME_BALANCE, 10)->known);
+    /* ceilings in place of roofs */
+    (void)strcpy(sets[0].isa, "sse");
+    sets[0].ncompute = 1;
+    put_ops(10, 10, 0, 0);
+    assert_rate(find(CARM_RUNTIME_BALANCE, 10), 10);
     put_ops(10, -1, 6, 0);
     assert_false(find(CARM_RUNTIME_BALANCE, 10)->known);
     assert_non_null(strstr(found.ceilings[1].how, "were not counted separately"));
@@ -221,6 +226,16 @@ TEST_BETWEEN(nature_of_a_kernel, set_up, NULL)
     put_ops(10, 5, 5, 0);
     assert_true(carm_runmix_is_balanced(&mix));
     put_ops(10, 7, 3, 0);
+    assert_false(carm_runmix_is_balanced(&mix));
+    put_ops(10, 6, 4, 0); /* from 40 to 60% */
+    assert_true(carm_runmix_is_balanced(&mix));
+    put_ops(10, 4, 6, 0);
+    assert_true(carm_runmix_is_balanced(&mix));
+    put_ops(10, 3.9, 6.1, 0);
+    assert_false(carm_runmix_is_balanced(&mix));
+    put_ops(0.5, 0.25, 0.25, 0);
+    assert_true(carm_runmix_is_balanced(&mix));
+    put_ops(0.5, 0.25, -1, 0);
     assert_false(carm_runmix_is_balanced(&mix));
     put_ops(10, 0, 0, 10);
     assert_true(carm_runmix_is_balanced(&mix));
@@ -315,6 +330,24 @@ TEST_BETWEEN(advice_has_the_dearest_one, set_up, NULL)
     (void)strcpy(p.advice, "plain");
     carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
     assert_string_equal(p.advice, "plain; SIMD share 0%: vectorise: at most 10.0x");
+    p.ceilings[0].at = 7.8; /* 3% are within the error of both */
+    (void)strcpy(p.advice, "plain");
+    carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
+    assert_string_equal(p.advice, "SIMD share 0%: vectorise: at most 10.0x; plain");
+    p.ceilings[0].at = 7.7;
+    (void)strcpy(p.advice, "plain");
+    carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
+    assert_string_equal(p.advice, "plain; SIMD share 0%: vectorise: at most 10.0x");
+    p.performance = 72.7; /* a tenth is worth a word */
+    carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
+    assert_string_equal(
+        p.advice,
+        "plain; SIMD share 0%: vectorise: at most 10.0x; 0% of flops in FMAs: FMA, or as many multiplies as adds: at most 1.1x");
+    p.performance = 73;
+    (void)strcpy(p.advice, "plain");
+    carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
+    assert_string_equal(p.advice, "plain");
+    p.performance = 5;
     p.over = true;
     (void)strcpy(p.advice, "plain");
     carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
@@ -325,4 +358,125 @@ TEST_BETWEEN(advice_has_the_dearest_one, set_up, NULL)
     carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
     assert_int_equal(p.advice[0], 'x');
     assert_int_equal(strlen(p.advice), sizeof p.advice - 1);
+}
+
+/* "kind rate of architecture, gain, share; name; brief; step; how", or why it is not known; * of memory */
+static const char *told(enum carm_runtime_kind kind, double flops)
+{
+    static char text[1024];
+    const struct carm_runtime_ceiling *c = find(kind, flops);
+    if (!c->known) {
+        assert_true(!*c->name && !*c->brief && !*c->step && c->rate == 0.0);
+        return c->how;
+    }
+    (void)snprintf(text, sizeof text, "%g of %g%s, %.5g, %.5g; %s; %s; %s; %s", c->rate,
+                   c->architecture, c->memory ? "*" : "", c->gain, c->share, c->name, c->brief,
+                   c->step, c->how);
+    return text;
+}
+
+/* Each member of a ceiling. */
+TEST_BETWEEN(in_words, set_up, NULL)
+{
+    static const struct {
+        double flops, other, dp[4], sp[4];
+        const char *told;
+    } simd[] = {
+        {100,
+         -1,
+         {10, 0, 0, 90},
+         {0, 0, 0, 0},
+         "42.1053 of 80, 1.9, 0.9; SIMD as run: 90% of flops in vectors; SIMD share 90%; wider vectors; scalar 10%, 64 bytes 90% of its dp flops; rates: in-core ceilings, the peak"},
+        {100,
+         -1,
+         {11, 0, 0, 89},
+         {0, 0, 0, 0},
+         "40.201 of 80, 1.99, 0.89; SIMD as run: 89% of flops in vectors; SIMD share 89%; vectorise; scalar 11%, 64 bytes 89% of its dp flops; rates: in-core ceilings, the peak"},
+        {100,
+         -1,
+         {0, 99, 0, 0},
+         {0, 0, 0, 0},
+         "20 of 80, 4, 1; SIMD as run: 100% of flops in vectors; SIMD share 100%; wider vectors; 16 bytes 100% of its dp flops; rates: in-core ceilings, the peak"},
+        {100, -1, {0, 98.9, 0, 0}, {0, 0, 0, 0}, "its vector widths were not counted"},
+        {100,
+         60,
+         {-1, -1, 40, -1},
+         {-1, -1, -1, -1},
+         "50 of 80, 1.6, 1; SIMD as run: 100% of flops in vectors; SIMD share 100%; wider vectors; 32 bytes 100% of its dp flops; rates: narrower ISAs, the peak"},
+        {100, 100, {-1, -1, -1, -1}, {-1, -1, -1, -1}, "its vector widths were not counted"},
+        {100, -1, {0, 0, 0, 0}, {0, 0, 0, 100}, "none of its flops have the roofs' precision"},
+        {0.5,
+         -1,
+         {0.25, 0.25, 0, 0},
+         {0, 0, 0, 0},
+         "11.4286 of 80, 7, 0.5; SIMD as run: 50% of flops in vectors; SIMD share 50%; vectorise; scalar 50%, 16 bytes 50% of its dp flops; rates: in-core ceilings, the peak"},
+    };
+    for (size_t i = 0; i < sizeof simd / sizeof *simd; i++) {
+        memcpy(&mix.q[DP], simd[i].dp, sizeof simd[i].dp);
+        memcpy(&mix.q[SP], simd[i].sp, sizeof simd[i].sp);
+        mix.q[CARM_RUNMIX_OTHER] = simd[i].other;
+        assert_string_equal(told(CARM_RUNTIME_SIMD, simd[i].flops), simd[i].told);
+    }
+    static const struct {
+        double fp, adds, muls, fmas;
+        const char *told;
+    } balance[] = {
+        {20, 4, 2, 10,
+         "60 of 80, 1.3333, 0.66667; balance as run: 66.7% of flops in FMAs; 66.7% of flops in FMAs; FMA, or as many multiplies as adds; 20% adds, 10% multiplies, 50% FMAs, 20% others (as adds) of its FP instructions; rates: the roofs' operations"},
+        {0, 0, 0, 0, "none of its instructions compute"},
+        {10, 6, 5, 0,
+         "40 of 80, 2, 0; balance as run: 0% of flops in FMAs; 0% of flops in FMAs; FMA, or as many multiplies as adds; 54.5% adds, 45.5% multiplies, 0% FMAs, 0% others (as adds) of its FP instructions; rates: the roofs' operations"},
+        {0.5, 0.25, 0, 0.25,
+         "60 of 80, 1.3333, 0.66667; balance as run: 66.7% of flops in FMAs; 66.7% of flops in FMAs; FMA, or as many multiplies as adds; 50% adds, 0% multiplies, 50% FMAs, 0% others (as adds) of its FP instructions; rates: the roofs' operations"},
+        {0.2, 0, 0.2, 0,
+         "40 of 80, 2, 0; balance as run: 0% of flops in FMAs; 0% of flops in FMAs; FMA, or as many multiplies as adds; 0% adds, 100% multiplies, 0% FMAs, 0% others (as adds) of its FP instructions; rates: the roofs' operations"},
+        {8, 0, 0, 8,
+         "80 of 80, 1, 1; balance as run: 100% of flops in FMAs; 100% of flops in FMAs; FMA, or as many multiplies as adds; 0% adds, 0% multiplies, 100% FMAs, 0% others (as adds) of its FP instructions; rates: the roofs' operations"},
+        {-1, 1, 1, 1, "its adds, multiplies and FMAs were not counted separately"},
+        {1, 1, 1, -1, "its adds, multiplies and FMAs were not counted separately"},
+        {1, 1, -1, 1, "its adds, multiplies and FMAs were not counted separately"},
+    };
+    for (size_t i = 0; i < sizeof balance / sizeof *balance; i++) {
+        put_ops(balance[i].fp, balance[i].adds, balance[i].muls, balance[i].fmas);
+        assert_string_equal(told(CARM_RUNTIME_BALANCE, 1), balance[i].told);
+    }
+    static const struct {
+        double fp, instructions;
+        const char *told;
+    } shares[] = {
+        {50, 100,
+         "60 of 80, 1.3333, 0.5; FP share as run: 50% of instructions; FP share 50%; fewer other instructions between the computing ones; 50 of 100 instructions compute; rates: fp 1/2 and fp 1"},
+        {70, 100,
+         "70 of 80, 1.1429, 0.7; FP share as run: 70% of instructions; FP share 70%; fewer other instructions between the computing ones; 70 of 100 instructions compute; rates: fp 1/2 and fp 1"},
+        {200, 100,
+         "80 of 80, 1, 1; FP share as run: 100% of instructions; FP share 100%; fewer other instructions between the computing ones; 200 of 100 instructions compute; rates: fp 1"},
+        {10, 100,
+         "12 of 80, 6.6667, 0.1; FP share as run: 10% of instructions; FP share 10%; fewer other instructions between the computing ones; 10 of 100 instructions compute; rates: fp 1/4"},
+        {0.3, 1,
+         "36 of 80, 2.2222, 0.3; FP share as run: 30% of instructions; FP share 30%; fewer other instructions between the computing ones; 0.3 of 1 instructions compute; rates: fp 1/4 and fp 1/2"},
+        {0, 100, "none of its instructions compute"},
+        {1, 0, "its floating-point instructions were not counted"},
+        {-1, 100, "its floating-point instructions were not counted"}};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        mix.q[CARM_RUNMIX_FP] = shares[i].fp;
+        mix.q[CARM_RUNMIX_INSTRUCTIONS] = shares[i].instructions;
+        assert_string_equal(told(CARM_RUNTIME_FP_SHARE, 1), shares[i].told);
+    }
+    static const struct {
+        double loads, prefetches;
+        const char *told;
+    } prefetched[] = {
+        {1000, 10,
+         "12 of 12*, 1, 0.01; software prefetch as run: present; with software prefetch; prefetch by software; 0.01 prefetches for each load; rate: the best stream"},
+        {1000, 9.99,
+         "9 of 12*, 1.3333, 0.00999; software prefetch as run: absent; no software prefetch; prefetch by software; 0.00999 prefetches for each load; rate: streams without software prefetch"},
+        {0.5, 0,
+         "9 of 12*, 1.3333, 0; software prefetch as run: absent; no software prefetch; prefetch by software; 0 prefetches for each load; rate: streams without software prefetch"},
+        {0, 5, "its software prefetches were not counted"},
+        {5, -1, "its software prefetches were not counted"}};
+    for (size_t i = 0; i < sizeof prefetched / sizeof *prefetched; i++) {
+        mix.q[CARM_RUNMIX_LOADS] = prefetched[i].loads;
+        mix.q[CARM_RUNMIX_PREFETCHES] = prefetched[i].prefetches;
+        assert_string_equal(told(CARM_RUNTIME_PREFETCH, 1), prefetched[i].told);
+    }
 }
