@@ -538,11 +538,11 @@ static double over(double v, double n)
 static void divide(struct carm_point *p, size_t nodes)
 {
     const double n = (double)nodes;
-    double *const counts[] = {&p->flops,          &p->bytes,           &p->flops_low,
-                              &p->flops_high,     &p->bytes_low,       &p->bytes_high,
-                              &p->calls,          &p->operations,      &p->level_bytes[0],
-                              &p->level_bytes[1], &p->level_unused[0], &p->level_unused[1],
-                              &p->level_unused[2]};
+    double *const counts[] = {&p->flops,           &p->bytes,           &p->flops_low,
+                              &p->flops_high,      &p->bytes_low,       &p->bytes_high,
+                              &p->calls,           &p->operations,      &p->level_bytes[0],
+                              &p->level_bytes[1],  &p->level_unused[0], &p->level_unused[1],
+                              &p->level_unused[2], &p->task_seconds};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         *counts[i] = over(*counts[i], n);
     }

@@ -125,6 +125,109 @@ TEST(binding)
     assert_false(carm_levels_place(&m, &r, &in, &l));
 }
 
+/* The text of the levels; of each its number, bandwidth, roof, unused share and misses; what binds, how near; the advice. */
+static const char *told(const struct carm_levels *l, bool any)
+{
+    static char text[2048];
+    char levels[512];
+    size_t used = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct carm_levels_at *at = &l->at[i];
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "%d %g %.4g %g (%.3g %.3g %.3g %.3g), ", at->level, at->bandwidth,
+                                 at->roof, at->unused, at->misses[0], at->misses[1], at->misses[2],
+                                 at->misses[3]);
+    }
+    (void)snprintf(text + used, sizeof text - used, "%s; %s%d at %.4g: %s",
+                   carm_levels_text(levels, sizeof levels, l), any ? "" : "no ", l->binds,
+                   l->nearest, l->advice);
+    return text;
+}
+
+/* In 10 s L1 moves 1000 bytes, L2 500, L3 200, DRAM 100; the peak is 400 flops. */
+TEST(in_words)
+{
+    static const struct {
+        struct carm_levels_input in;
+        const char *told;
+    } cases
+        [] =
+            {
+                /* near the limits of the words: 0.5, 0.8 and 1.1 of a roof */
+                {{.flops = 10, .bytes = {100, -1, 99.6, -1}},
+                 "0 100 10 0 (0 0 0 0), 2 20 2.008 0 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L3 0.1 flop/byte 49.8% of 2.008 flop/s; 1 at 0.498: L3 is nearest to its roof, at 50% of it: latency, or too few accesses at a time, may limit it"},
+                {{.flops = 10, .bytes = {100, -1, 100.4, -1}},
+                 "0 100 10 0 (0 0 0 0), 2 20 1.992 0 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L3 0.0996 flop/byte 50.2% of 1.992 flop/s; 1 at 0.502: L3 may bind it, at 50% of its roof: block for L1"},
+                {{.flops = 10, .bytes = {790, 100, -1, 5}, .unused = {197.5, 0, 0, 0}},
+                 "0 100 1.266 0.25 (0 0 0 0), 1 50 5 0 (0 0 0 0), 3 10 20 0 (0 0 0 0), L1 0.0127 flop/byte 79.0% of 1.266 flop/s, L2 0.1 flop/byte 20.0% of 5.000 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 0 at 0.79: L1 may bind it, at 79% of its roof; 25% of its bytes are never used: change the layout, so that lines bring only what is used"},
+                {{.flops = 10, .bytes = {810, 100, -1, 5}, .unused = {200, 0, 0, 0}},
+                 "0 100 1.235 0.246914 (0 0 0 0), 1 50 5 0 (0 0 0 0), 3 10 20 0 (0 0 0 0), L1 0.0123 flop/byte 81.0% of 1.235 flop/s, L2 0.1 flop/byte 20.0% of 5.000 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 0 at 0.81: L1 bound, 81% of its roof; 25% of its bytes are never used: keep more in registers, use wider accesses"},
+                {{.flops = 10, .bytes = {100, 545, -1, 5}, .unused = {-1, 2.7, -1, -1}},
+                 "0 100 10 -1 (0 0 0 0), 1 50 0.9174 0.00495413 (0 0 0 0), 3 10 20 -1 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.0183 flop/byte 109.0% of 0.917 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 1 at 1.09: L2 bound, 109% of its roof: block for L1"},
+                {{.flops = 10, .bytes = {100, 555, -1, 5}, .unused = {-1, 2.8, -1, -1}},
+                 "0 100 10 -1 (0 0 0 0), 1 50 0.9009 0.00504505 (0 0 0 0), 3 10 20 -1 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.018 flop/byte 111.0% of 0.901 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 1 at 1.11: L2 is above its roof, at 111% of it; 1% of its bytes are never used: too many bytes were counted, or the roof was disturbed while it was measured"},
+                /* misses by their reasons, a quarter each; unused bytes of a quarter and more than all */
+                {{.flops = 10, .bytes = {100, 450, 20, 5}, .misses = {[CARM_AT_L2] = {100, 100, 100, 100}}}, "0 100 10 0 (0 0 0 0), 1 50 1.111 0 (0.25 0.25 0.25 0.25), 2 20 10 0 (0 0 0 0), 3 10 20 0 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.0222 flop/byte 90.0% of 1.111 flop/s, L3 0.5 flop/byte 10.0% of 10.00 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 1 at 0.9: L2 bound, 90% of its roof: 25% coherence misses: put what different threads write into different cache lines (false sharing)"},
+                {{.flops = 10,
+                  .bytes = {100, 450, 20, 5},
+                  .misses = {[CARM_AT_L2] = {100, 101, 101, 98}}},
+                 "0 100 10 0 (0 0 0 0), 1 50 1.111 0 (0.25 0.253 0.253 0.245), 2 20 10 0 (0 0 0 0), 3 10 20 0 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.0222 flop/byte 90.0% of 1.111 flop/s, L3 0.5 flop/byte 10.0% of 10.00 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 1 at 0.9: L2 bound, 90% of its roof: 25% conflict misses of L1: pad rows and arrays, so that they fall into different sets"},
+                {{.flops = 10,
+                  .bytes = {100, 450, 20, 5},
+                  .misses = {[CARM_AT_L2] = {0.4, 0.4, -1, 0.1}}},
+                 "0 100 10 0 (0 0 0 0), 1 50 1.111 0 (0.444 0.444 0 0.111), 2 20 10 0 (0 0 0 0), 3 10 20 0 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.0222 flop/byte 90.0% of 1.111 flop/s, L3 0.5 flop/byte 10.0% of 10.00 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 1 at 0.9: L2 bound, 90% of its roof: 44% compulsory misses of L1: each line comes once, so only smaller data or fused passes help"},
+                {{.flops = 10,
+                  .bytes = {100, 450, 20, 5},
+                  .misses = {[CARM_AT_L2] = {0.3, 0.4, 0.2, 0.1}}},
+                 "0 100 10 0 (0 0 0 0), 1 50 1.111 0 (0.3 0.4 0.2 0.1), 2 20 10 0 (0 0 0 0), 3 10 20 0 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.0222 flop/byte 90.0% of 1.111 flop/s, L3 0.5 flop/byte 10.0% of 10.00 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 1 at 0.9: L2 bound, 90% of its roof: block for L1: 40% capacity misses"},
+                {{.flops = 10, .bytes = {100, 450, 20, 5}, .unused = {0, 900, 0.5, -1}},
+                 "0 100 10 0 (0 0 0 0), 1 50 1.111 1 (0 0 0 0), 2 20 10 0.025 (0 0 0 0), 3 10 20 -1 (0 0 0 0), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.0222 flop/byte 90.0% of 1.111 flop/s, L3 0.5 flop/byte 10.0% of 10.00 flop/s, DRAM 2 flop/byte 5.0% of 20.00 flop/s; 1 at 0.9: L2 bound, 90% of its roof; 100% of its bytes are never used: change the layout, so that lines bring only what is used"},
+                /* false sharing, where it is most; of the first of equal ones */
+                {{.flops = 10,
+                  .bytes = {100, 20, 20, 20},
+                  .misses = {[CARM_AT_L2] = {1, 1, 1, 1},
+                             [CARM_AT_L3] = {2, 0, 0, 1},
+                             [CARM_AT_DRAM] = {2, 0, 0, 1}}},
+                 "0 100 10 0 (0 0 0 0), 1 50 25 0 (0.25 0.25 0.25 0.25), 2 20 10 0 (0.667 0 0 0.333), 3 10 5 0 (0.667 0 0 0.333), L1 0.1 flop/byte 10.0% of 10.00 flop/s, L2 0.5 flop/byte 4.0% of 25.00 flop/s, L3 0.5 flop/byte 10.0% of 10.00 flop/s, DRAM 0.5 flop/byte 20.0% of 5.000 flop/s; 3 at 0.2: DRAM is nearest to its roof, at 20% of it: 33% of the misses that lead to L3 are coherence misses: put what different threads write into different cache lines (false sharing)"},
+                {{.flops = 10,
+                  .bytes = {400, 20, 20, 20},
+                  .misses = {[CARM_AT_L1] = {1, 0, 0, 1}, [CARM_AT_L2] = {1, 0, 0, 0.33}}},
+                 "0 100 2.5 0 (0.5 0 0 0.5), 1 50 25 0 (0.752 0 0 0.248), 2 20 10 0 (0 0 0 0), 3 10 5 0 (0 0 0 0), L1 0.025 flop/byte 40.0% of 2.500 flop/s, L2 0.5 flop/byte 4.0% of 25.00 flop/s, L3 0.5 flop/byte 10.0% of 10.00 flop/s, DRAM 0.5 flop/byte 20.0% of 5.000 flop/s; 0 at 0.4: L1 is nearest to its roof, at 40% of it: 50% of the misses that lead to L1 are coherence misses: put what different threads write into different cache lines (false sharing)"},
+                /* computation; intervals; no operations; equal levels: the first */
+                {{.flops = 300,
+                  .bytes = {300, 90, 1, 10},
+                  .low = {0, 45, 0.5, 10},
+                  .high = {600, 0, 2, 10}},
+                 "0 100 40 0 (0 0 0 0), 1 50 40 0 (0 0 0 0), 2 20 40 0 (0 0 0 0), 3 10 40 0 (0 0 0 0), L1 1 (0.5 to 1) flop/byte 75.0% of 40.00 flop/s, L2 3.33 (3.33 to 6.67) flop/byte 75.0% of 40.00 flop/s, L3 300 (150 to 600) flop/byte 75.0% of 40.00 flop/s, DRAM 30 flop/byte 75.0% of 40.00 flop/s; -1 at 0.75: computation binds: it reaches more of the peak than of the bandwidth of any level"},
+                {{.flops = 150, .bytes = {100, 30, 1, 1}},
+                 "0 100 40 0 (0 0 0 0), 1 50 40 0 (0 0 0 0), 2 20 40 0 (0 0 0 0), 3 10 40 0 (0 0 0 0), L1 1.5 flop/byte 37.5% of 40.00 flop/s, L2 5 flop/byte 37.5% of 40.00 flop/s, L3 150 flop/byte 37.5% of 40.00 flop/s, DRAM 150 flop/byte 37.5% of 40.00 flop/s; -1 at 0.375: it reaches 38% of the peak, and less of the bandwidth of each level: latency or dependent operations may limit it"},
+                {{.flops = 0, .bytes = {500, 250, 100, 50}, .low = {1, 1, 1, 1}, .high = {900, 900, 900, 900}}, "0 100 0 0 (0 0 0 0), 1 50 0 0 (0 0 0 0), 2 20 0 0 (0 0 0 0), 3 10 0 0 (0 0 0 0), L1 50.0% of 100.0 B/s, L2 50.0% of 50.00 B/s, L3 50.0% of 20.00 B/s, DRAM 50.0% of 10.00 B/s; 0 at 0.5: L1 may bind it, at 50% of its roof: keep more in registers, use wider accesses"},
+                {{.flops = -1, .bytes = {0.5, 0.25, 0, 0}},
+                 "0 100 0 0 (0 0 0 0), 1 50 0 0 (0 0 0 0), L1 0.1% of 100.0 B/s, L2 0.1% of 50.00 B/s; 0 at 0.0005: L1 is nearest to its roof, at 0% of it: latency, or too few accesses at a time, may limit it"},
+                {{.flops = 40, .integers = true, .bytes = {900, 25, -1, -1}},
+                 "0 100 4.444 0 (0 0 0 0), 1 50 80 0 (0 0 0 0), L1 0.0444 op/byte 90.0% of 4.444 op/s, L2 1.6 op/byte 5.0% of 80.00 op/s; 0 at 0.9: L1 bound, 90% of its roof: keep more in registers, use wider accesses"},
+            };
+    const struct carm_roofs r = roofs();
+    const struct carm_model m = model();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_levels l;
+        struct carm_levels_input in = cases[i].in;
+        in.seconds = 10.0;
+        memset(&l, 0x5a, sizeof l);
+        const bool any = carm_levels_place(&m, &r, &in, &l);
+        assert_string_equal(told(&l, any), cases[i].told);
+    }
+    /* roofs without a peak have no levels; a level without a roof at the mix has no slope */
+    struct carm_roofs none = r;
+    struct carm_levels l;
+    none.ncompute = 0;
+    assert_false(carm_levels_place(&m, &none, &cases[0].in, &l));
+    assert_int_equal(l.n, 0);
+    none.nmemory = 0;
+    assert_near(carm_levels_bandwidth(&m, &none, CARM_AT_L1), 0.0, 0.0);
+    assert_near(carm_levels_bandwidth(&m, &none, CARM_AT_DRAM), 10.0, 0.0);
+}
+
 static struct carm_cache caches[] = {{1, 32 << 10, 2}, {2, 1 << 20, 2}, {3, 32 << 20, 16}};
 
 static struct carm_model machine(struct carm_level *levels, size_t n)

@@ -366,3 +366,158 @@ TEST(one_sentence_says_it)
         "would take <1% of its time");
     assert_string_equal(carm_hot_advice(text, 9, &hot, 0.2), "computes");
 }
+
+/* A view in words: its label and texts; ranks/nodes; imbalance of time, work, bytes, DRAM; intensity and performance over ranks;
+ * seconds; the slowest, fastest, busiest rank; whether it is between, the last, and how many are hidden; the sums; the note. */
+static const char *told(enum carm_view_kind kind, size_t i)
+{
+    static char text[4096];
+    const struct carm_point *p = &view.merged.point;
+    memset(&view, 0x5a, sizeof view);
+    get(kind, i);
+    (void)snprintf(
+        text, sizeof text,
+        "%s, %s, %s, %s, %s; %zu/%zu; %.4g %.4g %.4g %.4g; %.4g %.4g %.4g, %.4g %.4g %.4g; %g-%g; %s, %s, %s; %s%s%zu; "
+        "%g %g %g (%g-%g) %d; %s",
+        view.label, view.program, view.job, view.host, view.rank, view.ranks, view.nodes,
+        view.imbalance.time, view.imbalance.work, view.imbalance.bytes, view.imbalance.dram,
+        view.intensity.low, view.intensity.median, view.intensity.high, view.performance.low,
+        view.performance.median, view.performance.high, view.least_seconds, view.most_seconds,
+        view.slowest, view.fastest, view.busiest, view.between ? "between " : "",
+        view.last ? "last " : "", view.hidden, p->flops, p->bytes, p->dram_bytes, p->level_low[2],
+        p->level_high[2], p->threads, view.merged.note);
+    return text;
+}
+
+/* Three nodes of one job and one of another, in the order in which they ended; a view is a row of the table. */
+TEST_BETWEEN(in_words, set_up, tear_down)
+{
+    static const struct {
+        const char *job, *host, *rank, *pid;
+        double flops, bytes, dram, seconds;
+        int threads;
+        const char *counted_by;
+    } rows[] = {
+        {"7", "n10", "3", "1", 8, 4, 20, 2, 1, "pmu"},
+        {"7", "n2", "0", "2", 2, 4, 30, 4, 1, "pmu"},
+        {"7", "n2", "1", "3", 4, 0, 50, 1, 2, "pmu"},
+        {"8", "n2", "0", "4", 6, 2, -1, 3, 0, ""},
+        {"7", "n10", "2", "5", 3, 1.5, 10, 0.5, 1, "pmu"},
+        {"7", "n3", "10", "6", 1, 1, 0, 4, 1, "stepped"},
+        {"8", "", "", "7", 0.5, 0.25, 1, 3, 1, ""},
+    };
+    static const struct {
+        enum carm_view_kind kind;
+        size_t i;
+        const char *told;
+    } all[] = {
+        {CARM_VIEW_JOB, 0,
+         "solve (job 7), solve, 7, , ; 5/3; 1.739 2.667 2.286 2.143; -1 -1 -1, 0.25 4 6; 0.5-4; rank 0 on n2, rank 2 on n10, rank 3 on n10; 0; 6 3.5 23.3333 (11.6667-46.6667) 2; the mean of its 3 nodes, because the roofs are for one node"},
+        {CARM_VIEW_JOB, 1,
+         "solve (job 8), solve, 8, , ; 2/2; 1 1.846 1.778 0; 2 2.5 3, 0.1667 1.083 2; 3-3; , , rank 0 on n2; 0; 3.25 1.125 -1 (-1--1) 0; 1 of its 2 rows has no dram_bytes, so the sum is unknown; the mean of its 2 nodes, because the roofs are for one node"},
+        {CARM_VIEW_NODE, 0,
+         "solve (node n2, job 7), solve, 7, n2, ; 2/1; 1.6 1 3 0; -1 -1 -1, 0.5 2.25 4; 1-4; rank 0 on n2, rank 1 on n2, ; 0; 6 4 50 (25-100) 3; "},
+        {CARM_VIEW_NODE, 1,
+         "solve (node n3, job 7), solve, 7, n3, ; 1/1; 1 1 1 0; 1 1 1, 0.25 0.25 0.25; 4-4; , , ; 0; 1 1 0 (0-0) 1; "},
+        {CARM_VIEW_NODE, 2,
+         "solve (node n10, job 7), solve, 7, n10, ; 2/1; 1.6 1.455 1.455 0; 2 2 2, 4 5 6; 0.5-2; rank 3 on n10, rank 2 on n10, rank 3 on n10; 0; 11 5.5 20 (10-40) 2; "},
+        {CARM_VIEW_NODE, 3,
+         "solve (an unnamed node, job 8), solve, 8, , ; 1/1; 1 1 1 0; 2 2 2, 0.1667 0.1667 0.1667; 3-3; , , ; 0; 0.5 0.25 1 (0.5-2) 1; "},
+        {CARM_VIEW_NODE, 4,
+         "solve (node n2, job 8), solve, 8, n2, ; 1/1; 1 1 1 0; 3 3 3, 2 2 2; 3-3; , , ; 0; 6 2 -1 (-0.5--2) 0; "},
+        {CARM_VIEW_RANK, 0,
+         "solve (rank 0, job 7), solve, 7, n2, 0; 1/1; 0 0 0 0; 0.5 0.5 0.5, 0.5 0.5 0.5; 4-4; , , ; 0; 2 4 30 (15-60) 1; "},
+        {CARM_VIEW_RANK, 1,
+         "solve (rank 1, job 7), solve, 7, n2, 1; 1/1; 0 0 0 0; -1 -1 -1, 4 4 4; 1-1; , , ; 0; 4 0 50 (25-100) 2; "},
+        {CARM_VIEW_RANK, 2,
+         "solve (rank 2, job 7), solve, 7, n10, 2; 1/1; 0 0 0 0; 2 2 2, 6 6 6; 0.5-0.5; , , ; 0; 3 1.5 10 (5-20) 1; "},
+        {CARM_VIEW_RANK, 3,
+         "solve (rank 3, job 7), solve, 7, n10, 3; 1/1; 0 0 0 0; 2 2 2, 4 4 4; 2-2; , , ; between 0; 8 4 20 (10-40) 1; "},
+        {CARM_VIEW_RANK, 4,
+         "solve (rank 10, job 7), solve, 7, n3, 10; 1/1; 0 0 0 0; 1 1 1, 0.25 0.25 0.25; 4-4; , , ; last 1; 1 1 0 (0-0) 1; "},
+        {CARM_VIEW_RANK, 5,
+         "solve (rank 0, job 8), solve, 8, n2, 0; 1/1; 0 0 0 0; 3 3 3, 2 2 2; 3-3; , , ; 0; 6 2 -1 (-0.5--2) 0; "},
+        {CARM_VIEW_RANK, 6,
+         "solve (process 7, job 8), solve, 8, , ; 1/1; 0 0 0 0; 2 2 2, 0.1667 0.1667 0.1667; 3-3; , , ; last 0; 0.5 0.25 1 (0.5-2) 1; "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_point p = row(rows[i].job, rows[i].host, rows[i].rank, rows[i].flops,
+                                  rows[i].bytes, rows[i].seconds);
+        p.pid = rows[i].pid;
+        p.dram_bytes = rows[i].dram;
+        p.level_low[2] = 0.5 * rows[i].dram;
+        p.level_high[2] = 2.0 * rows[i].dram;
+        p.threads = rows[i].threads;
+        p.counted_by = rows[i].counted_by;
+        put(&p);
+    }
+    fold(4);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_JOB), 2);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_NODE), 5);
+    assert_int_equal(carm_views_count(views, CARM_VIEW_RANK), 7);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_string_equal(told(all[i].kind, all[i].i), all[i].told);
+    }
+}
+
+/* Each count of a job is the mean of its nodes. */
+TEST_BETWEEN(each_count_is_a_mean, set_up, tear_down)
+{
+    for (int node = 0; node < 2; node++) {
+        struct carm_point p = carm_point_blank();
+        for (size_t k = 0; k < CARM_POINT_COLUMNS; k++) {
+            if (!carm_point_is_text(&carm_point_columns[k])) {
+                carm_point_put_number(&p, &carm_point_columns[k], 10.0 + 40.0 * node + (double)k);
+            }
+        }
+        p.name = "a";
+        p.host = node ? "n1" : "n0";
+        put(&p);
+    }
+    fold(0);
+    get(CARM_VIEW_JOB, 0);
+    for (size_t k = 0; k < CARM_POINT_COLUMNS; k++) {
+        double v = 0.0;
+        const bool other =
+            k == CARM_COLUMN_seconds || k == CARM_COLUMN_share || k == CARM_COLUMN_threads ||
+            (k >= CARM_COLUMN_aware_imbalance_at && k <= CARM_COLUMN_original_imbalance_at) ||
+            (k >= CARM_COLUMN_kind && k != CARM_COLUMN_task_seconds);
+        if (!other && !carm_point_is_text(&carm_point_columns[k])) {
+            memcpy(&v, (const char *)&view.merged.point + carm_point_columns[k].at, sizeof v);
+            fail_if(fabs(v - (30.0 + (double)k)) > 1e-9, "%s: %g", carm_point_columns[k].name, v);
+        }
+    }
+    assert_int_equal(view.merged.point.threads, 30 + CARM_COLUMN_threads);
+}
+
+TEST(ratios)
+{
+    static const struct {
+        double each, sum, shares, ratio;
+    } cases[] = {{3, 8, 4, 1.5},      {2, 8, 4, 1},          {1, 8, 4, 1},  {-1, 8, 4, 0},
+                 {0, 8, 4, 1},        {3, 0, 4, 0},          {3, -1, 4, 0}, {3, 8, 0, 0},
+                 {0.5, 0.5, 0.75, 1}, {0.5, 0.25, 0.75, 1.5}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_near(carm_imbalance_ratio(cases[i].each, cases[i].sum, cases[i].shares),
+                    cases[i].ratio, 1e-12);
+    }
+    static const struct {
+        double time, work, gain, lost;
+        bool by_time;
+    } costs[] = {{1.5, 1.2, 1.5, 1 / 3.0, true},
+                 {1.2, 1.25, 1.25, 0.2, false},
+                 {1.25 * 1.0051, 1.25, 1.25 * 1.0051, 1 - 0.8 / 1.0051, true},
+                 {1.25 * 1.0049, 1.25, 1.25 * 1.0049, 1 - 0.8 / 1.0049, false},
+                 {0, 0, 0, 0, false},
+                 {1, 1, 1, 0, false}};
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) { /* without a roof */
+        const struct carm_imbalance imbalance = {
+            .time = costs[i].time, .work = costs[i].work, .bytes = 9, .dram = 9};
+        struct carm_imbalance_cost cost;
+        carm_imbalance_find(&imbalance, NULL, NULL, (const bool[2]){false, false}, &cost);
+        assert_near(cost.gain, costs[i].gain, 1e-12);
+        assert_near(cost.lost, costs[i].lost, 1e-12);
+        assert_int_equal(cost.by_time, costs[i].by_time);
+        assert_true(cost.at[0] == 0.0 && cost.at[1] == 0.0);
+    }
+}
