@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <hwloc.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -385,6 +386,17 @@ void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *
         *instances += inside > 0 ? 1 : 0;
         *sharers = inside > *sharers ? inside : *sharers;
     }
+}
+
+int carm_topo_slowest(const struct carm_topo *topo, int n)
+{
+    int slowest = INT_MAX;
+    for (int t = 0; t < n && t < topo->pus; t++) {
+        const hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(topo->hwloc, (unsigned)topo->order[t]);
+        const int rank = pu ? rank_of_core(topo->hwloc, pu->cpuset) : 0;
+        slowest = rank < slowest ? rank : slowest;
+    }
+    return slowest < INT_MAX ? slowest : 0;
 }
 
 int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)

@@ -83,6 +83,10 @@ int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err
 void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
                            int *sharers);
 
+/* How fast the slowest core of the first n threads of the order is, as hwloc ranks kinds of cores: higher = faster; 0
+ * where there is one kind. */
+int carm_topo_slowest(const struct carm_topo *topo, int n);
+
 /* Pins the calling thread to a hardware thread, and reads its affinity back: 0 or -CARM_ENOTSUP. */
 int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err);
 

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <hwloc.h>
+
 #include "harness/place/host.h"
 #include "harness/machine/measure.h"
 #include "models/roofline.h"
@@ -81,6 +83,63 @@ static double seconds_of(const struct carm_code *code, size_t level, int threads
     return fmax(bytes / (bandwidth_of(level, threads) * near),
                 (double)code->account.flops / (peak(code) * threads)) /
            speed(code);
+}
+
+/* Two fast cores, and two slow ones (CPUs 4 and 5) with a first cache of 32 KiB and a common second one of 2 MiB. */
+static const char hybrid[] = "pack:1 numa:1 l3:1(size=8388608) l2:3(size=1048576) core:2 "
+                             "l1:1(size=49152) pu:1";
+/* Rates of a slow core relative to a fast one, by level; the last is the peak's. */
+static const double slowness[LEVELS + 1] = {0.5, 0.6, 0.8, 0.9, 0.4};
+static bool two_kinds; /* the machine is this one */
+
+/* Keeps the cores of the hybrid machine, and ranks them. */
+static inline void make_hybrid(struct carm_topo *topo)
+{
+    static const int cpus[THREADS] = {0, 2, 4, 5};
+    for (int slow = 0; slow < 2; slow++) {
+        hwloc_bitmap_t set = hwloc_bitmap_alloc();
+        for (int i = 0; i < 2; i++) {
+            hwloc_bitmap_set(set, (unsigned)cpus[2 * slow + i]);
+            hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_L1CACHE, (unsigned)cpus[2 * slow + i])
+                ->attr->cache.size = (slow ? 32 : 48) * KIB;
+        }
+        assert_int_equal(hwloc_cpukinds_register(topo->hwloc, set, slow ? 0 : 1, 0, NULL, 0), 0);
+        hwloc_bitmap_free(set);
+    }
+    hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_L2CACHE, 2)->attr->cache.size = 2 * MIB;
+    assert_ok(carm_topo_keep(topo, cpus, THREADS, &err));
+    two_kinds = true;
+}
+
+/* How many of the first threads are on slow cores. */
+static int slow_of(const int *order, int threads)
+{
+    int n = 0;
+    for (int i = 0; i < threads && two_kinds; i++) {
+        n += order[i] >= 4;
+    }
+    return n;
+}
+
+/* The level of a working set of each of so many threads, as the threads of one kind have it. */
+static size_t level_of_kind(uint64_t set_bytes, int threads, int slow, bool is_slow)
+{
+    const size_t level = level_of(set_bytes, threads);
+    if (!is_slow || level > 1) {
+        return is_slow && set_bytes * (uint64_t)slow <= 2 * MIB ? 1 : level;
+    }
+    return set_bytes <= 32 * KIB ? 0 : set_bytes * (uint64_t)slow <= 2 * MIB ? 1 : 2;
+}
+
+/* Rate of threads of which some are slow, byte/s: all have the same work, and the last one counts. */
+static double bandwidth_of_kinds(uint64_t set_bytes, int threads, int slow)
+{
+    double least = INFINITY;
+    for (int is_slow = threads == slow; is_slow <= (slow > 0); is_slow++) {
+        const size_t level = level_of_kind(set_bytes, threads, slow, is_slow);
+        least = fmin(least, bandwidth_of(level, threads) * (is_slow ? slowness[level] : 1.0));
+    }
+    return least;
 }
 
 /* Pages of the two nodes: those of the buffers that were bound last. */
@@ -291,8 +350,14 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     const bool meets = seen.shared && seen.runs % seen.shared == 0;
     const double factor = (1.0 + seen.noise * chance(seen.runs)) * (meets ? 4.0 / 3 : 1.0) /
                           (seen.slow > 0.0 && team->n == 2 ? seen.slow : 1.0);
+    const int slow = slow_of(team->topo->order, team->n);
     const double s =
-        factor * work * seconds_of(code, level, team->n, level == 3 ? nearness(team) : 1.0);
+        slow > 0
+            ? factor * work *
+                  fmax(bytes / bandwidth_of_kinds(set, team->n, slow),
+                       (double)code->account.flops / (peak(code) * team->n * slowness[LEVELS])) /
+                  speed(code)
+            : factor * work * seconds_of(code, level, team->n, level == 3 ? nearness(team) : 1.0);
     m->seconds = (struct carm_stats){
         .n = reps, .median = s, .ci_lo = s, .ci_hi = s, .min = s, .p5 = s, .p95 = s, .max = s};
     if (seen.noise > 0.0) {

@@ -149,10 +149,15 @@ static double beside(double rate, double planted, int threads, bool disturbed)
     return rate / planted;
 }
 
+static const int *order; /* of the machine's CPUs, as its threads take them */
+
 /* The planted rate of a code on a level by its working set, of one of so many threads. */
 static double planted_memory(const char *code, uint64_t set_bytes, int threads)
 {
-    return bandwidth_of(level_of(set_bytes / (uint64_t)threads, threads), threads) * speed_of(code);
+    const uint64_t each = set_bytes / (uint64_t)threads;
+    const int slow = slow_of(order, threads);
+    return speed_of(code) * (slow > 0 ? bandwidth_of_kinds(each, threads, slow)
+                                      : bandwidth_of(level_of(each, threads), threads));
 }
 
 static double planted_compute(const char *code, int threads)
@@ -160,7 +165,8 @@ static double planted_compute(const char *code, int threads)
     struct carm_code_spec spec;
     assert_ok(carm_code_parse(code, &spec, &err));
     const struct carm_code of = {.spec = spec};
-    return peak(&of) * threads * speed_of(code);
+    return peak(&of) * threads * speed_of(code) *
+           (slow_of(order, threads) > 0 ? slowness[LEVELS] : 1.0);
 }
 
 static void put_rounds(const struct carm_round *rounds, size_t n)
@@ -427,9 +433,14 @@ static void append(const struct shape *of)
     counter_plant(counter_now);
     over = 0;
     pages.bound = -1;
+    two_kinds = false;
     observer = (struct carm_observer){.show = show, .say = say, .stop = &over};
     (void)fprintf(text, "---- %s\n", of->name);
     assert_ok(carm_topo_open(&host.topo, of->topology, NULL, &err));
+    if (of->topology == hybrid) {
+        make_hybrid(host.topo);
+    }
+    order = host.topo->order;
     for (int i = 0; i < CARM_VECTOR_ISAS; i++) {
         host.cpu.isa[i] = i != CARM_AVX512 || of->avx512;
     }
@@ -652,6 +663,24 @@ TEST(winners)
     append(&searched);
     text_is("winners");
     carm_winners_close(&found);
+}
+
+/* Two fast cores and two slow ones, whose caches are of other sizes: the roofs of all four are those of the slow ones. */
+TEST(two_kinds_of_cores)
+{
+    walk(&(struct shape){
+        .name = "two_kinds",
+        .topology = hybrid,
+        .words = {.isa = "avx2",
+                  .precision = "dp",
+                  .ldst = "2:1",
+                  .ops = "fma",
+                  .reps = "512",
+                  .scaling = "yes",
+                  .ceilings = "busy,traffic"},
+        .validate = {.ops = "fma", .threads = "4", .levels = "L1,L2", .reps = "512"},
+        .brief = true,
+        .noise = 0.01});
 }
 
 /* One cache, one thread; mixtures of operations on a narrower ISA beside the widest. */

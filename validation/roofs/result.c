@@ -36,6 +36,7 @@ bool carm_build_is_unsettled(const struct carm_build_roof *r)
 static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
 {
     const struct carm_pooled *p = &r->pooled;
+    const struct carm_topo *topo = r->set->build->topo;
     bool faulty = carm_series_fault(&r->series[r->best], p, note, size);
     if (!faulty && carm_build_is_unsettled(r)) {
         faulty = true;
@@ -57,6 +58,10 @@ static bool find_fault(const struct carm_build_roof *r, char *note, size_t size)
         snprintf(note, size, "%s", carm_state_name(p->state));
     } else if (!faulty && carm_paired_is(&r->set->team->paired, r->set->threads)) {
         snprintf(note, size, "threads without a core each, as in every round");
+    } else if (!faulty && carm_topo_slowest(topo, r->set->threads) < carm_topo_slowest(topo, 1)) {
+        snprintf(note, size,
+                 "all threads have the same work, so the slow cores set the rate (for one kind of "
+                 "core: --on kind:p)");
     }
     return faulty || r->note[0];
 }

@@ -660,12 +660,16 @@ static double per_core(const struct carm_build_roof *r)
     return r->pooled.rate / r->set->threads / clock;
 }
 
-/* Judges the roofs of fewer and of more threads by the rules between them. returns the number of
- * roofs that break a rule */
+/* Judges the roofs of fewer and of more threads by the rules between them: there is none where some of the more are on
+ * a slower kind of core, as all have the same work. returns the number of roofs that break a rule */
 static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *more)
 {
-    const int cores = fewer->set->build->topo->cores;
+    const struct carm_topo *topo = fewer->set->build->topo;
+    const int cores = topo->cores;
     const int n = more->set->threads;
+    if (carm_topo_slowest(topo, n) < carm_topo_slowest(topo, fewer->set->threads)) {
+        return 0;
+    }
     if (is_private(fewer) && is_private(more) && n <= cores &&
         !carm_paired_is(&more->set->team->paired, n)) {
         const double ratio = per_core(more) / per_core(fewer);

@@ -176,6 +176,11 @@ TEST(fast_cores_come_first)
     }
     assert_ok(carm_topo_keep(t, plain, 10, &err));
     assert_memory_equal(t->order, ranked, sizeof ranked);
+    assert_int_equal(carm_topo_slowest(t, 1), 1);
+    assert_int_equal(carm_topo_slowest(t, 3), 1);
+    assert_int_equal(carm_topo_slowest(t, 4), 0);
+    assert_int_equal(carm_topo_slowest(t, 99), 0);
+    assert_int_equal(carm_topo_slowest(t, 0), 0);
     assert_int_equal(t->caches[1].size_bytes, 2048);
     assert_int_equal(t->caches[1].inclusive, 1);
     assert_int_equal(t->caches[1].shared_by, 4);
