@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "models/caches/hierarchy.h"
+#include "models/caches/sets.h"
 #include "tests/models/caches/reference.h"
 #include "tests/models/caches/simulation.h"
 #include "tests/models/random.h"
@@ -415,6 +416,52 @@ TEST(bounded_memory)
     assert_string_equal(err.text, "the trace touches more memory than the simulation of caches can "
                                   "keep account of in 1 MiB: use a smaller problem");
     carm_hierarchy_close(h);
+}
+
+/* Counts of instructions take memory as they come: of twice the highest number, and one. */
+TEST(bounded_instructions)
+{
+    const uint64_t room = carm_sets_bytes(1), each = sizeof(struct carm_hierarchy_counts);
+    static const struct {
+        uint64_t counts, less;
+        uint32_t who[2];
+        int rc[2];
+    } cases[] = {{8, 0, {4, 8}, {0, 0}},
+                 {8, 0, {4, 9}, {0, -CARM_ENOMEM}},
+                 {18, 0, {4, 9}, {0, 0}},
+                 {8, 1, {4, 4}, {-CARM_ENOMEM, -CARM_ENOMEM}},
+                 {8, 0, {3, 7}, {0, -CARM_ENOMEM}},
+                 {100, 0, {0, UINT32_MAX}, {0, -CARM_ENOMEM}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_hierarchy_config config = full(1);
+        config.memory_bytes = room + cases[i].counts * each - cases[i].less;
+        struct carm_hierarchy *h = start(&config);
+        for (int k = 0; k < 2; k++) {
+            struct carm_hierarchy_counts c;
+            carm_hierarchy_by(h, cases[i].who[k]);
+            assert_int_equal(carm_hierarchy_read(h, &c, &err), cases[i].rc[k]);
+        }
+        carm_hierarchy_close(h);
+    }
+}
+
+/* A prefetch goes into the last level that there is, but for an exclusive one, which takes victims alone. */
+TEST(prefetched_level)
+{
+    for (size_t levels = 1; levels <= 3; levels++) {
+        for (int last = CARM_LAST_NONINCLUSIVE; last <= CARM_LAST_EXCLUSIVE; last++) {
+            struct carm_hierarchy_config config = small(1);
+            config.nlevels = levels;
+            config.last = (enum carm_hierarchy_last)last;
+            struct carm_hierarchy *h = start(&config);
+            carm_hierarchy_access(h, 0, 0, 8, CARM_ACCESS_PREFETCH);
+            carm_hierarchy_access(h, 0, LINE, 8, CARM_ACCESS_PREFETCH_L2);
+            const bool first = levels == 1 || (levels == 2 && last == CARM_LAST_EXCLUSIVE);
+            assert_int_equal(carm_hierarchy_access(h, 0, 0, 8, CARM_ACCESS_LOAD), 0);
+            assert_int_equal(carm_hierarchy_access(h, 0, LINE, 8, CARM_ACCESS_LOAD), first ? 0 : 1);
+            carm_hierarchy_close(h);
+        }
+    }
 }
 
 /* ---- whose lines they are ---- */
