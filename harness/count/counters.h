@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters by one interface: PAPI, likwid or none, chosen at run time. Both libraries are loaded when
- * they are asked for, so a program starts without them. */
+/* One interface to PAPI, likwid or no counters, chosen at run time. A library is loaded when it is first
+ * used, so a program starts without both. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,26 +22,26 @@ struct carm_probe {
                        * holds, uncore counters that need more rights; "" = none */
 };
 
-/* Looks without counting anything; under 0.2 s, prints nothing.
- * recipe  NULL: this processor is unknown, which is then the reason
+/* Finds out whether a provider works here, without counting; under 0.2 s, prints nothing.
+ * recipe  NULL: this processor is unknown, so no provider works
  * lacks   why recipe is NULL, borrowed */
 void carm_counters_probe(enum carm_provider p, const struct carm_recipe *recipe, const char *lacks,
                          struct carm_probe *out);
 
 struct carm_counters;    /* a provider, opened for this process; thread-safe after opening */
-struct carm_counter_set; /* some of its events on one target; of one thread */
+struct carm_counter_set; /* some of the provider's events on one target; used by one thread */
 
 /* recipe is borrowed until close. CARM_PAPI_LIBRARY and CARM_LIKWID_LIBRARY in the environment name a
  * library file to load instead of the system's. The libraries stay loaded. likwid prints while it
- * starts: standard error is turned away from the whole process meanwhile (about a second), so open
- * it before there are other threads that print.
+ * starts. Standard error of the whole process is discarded meanwhile (about a second), so open likwid
+ * before other threads print.
  * returns 0, -CARM_ENOTSUP with carm_probe's reason and remedy, -CARM_ENOMEM. AUTO that finds nothing
  * is -CARM_ENOTSUP, too. */
 int carm_counters_open(struct carm_counters **out, enum carm_provider p,
                        const struct carm_recipe *recipe, struct carm_err *err);
 void carm_counters_close(struct carm_counters *counters); /* NULL allowed; all sets closed before */
 
-/* The same on a machine with these facts. */
+/* carm_counters_open with given facts of the machine, for tests. */
 int carm_counters_open_with(struct carm_counters **out, enum carm_provider p,
                             const struct carm_recipe *recipe, const struct carm_pmu_facts *facts,
                             struct carm_err *err);
@@ -49,15 +49,15 @@ int carm_counters_open_with(struct carm_counters **out, enum carm_provider p,
 enum carm_provider carm_counters_provider(const struct carm_counters *counters);
 const struct carm_recipe *carm_counters_recipe(const struct carm_counters *counters);
 
-/* Into how many groups the thread events fall so that each fits the counters. Code that can be run
+/* Number of groups of thread events; the events of a group fit the counters. Code that can be run
  * again is counted group by group, without multiplexing. */
 size_t carm_counters_groups(const struct carm_counters *counters);
 
 /* Opens without starting; a set is used and closed by the thread that opened it. Fixed and software
  * events are in group 0.
  * group  0 .. groups-1, or CARM_GROUPS_ALL (the only one for SOCKETS). PAPI scales multiplexed counts
- *        itself and keeps the share to itself: readings then carry counters / needed counters as
- *        running / enabled. The kernel changes over every few milliseconds: below about 100 ms for
+ *        itself and does not report the share: readings then carry counters / needed counters as
+ *        running / enabled. The kernel switches groups every few milliseconds: below about 100 ms for
  *        each group such counts are unreliable. likwid does not multiplex: with several groups it
  *        counts group 0 alone, the other events are not present
  * returns 0, -CARM_ENOTSUP (with reason and remedy), -CARM_ENOMEM */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Readings of counters to quantities, as a recipe says. */
+/* Turns readings of counters into quantities, by a recipe. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,11 +16,11 @@ struct carm_reading {
     double enabled, running;
 };
 
-/* Readings to quantities: scales multiplexed counts by enabled / running, sums the formulas, derives
+/* Turns readings into quantities: scales multiplexed counts by enabled / running, sums the formulas, derives
  * flops by precision and all flops, bytes and DRAM bytes. A quantity with a missing event is
  * unavailable; one whose event never ran, too. `share` is the smallest running / enabled of its events.
  *
- * An upper bound has high = value and low = 0: the events do not tell the distance.
+ * An upper bound has high = value and low = 0: the events give no lower bound.
  *
  * Bytes are accesses x width, and no event tells the width of accesses. It is taken from the widths of
  * the FP instructions: `value` has their mean, weighted by their counts; `low` has the narrowest and
@@ -38,6 +38,6 @@ struct carm_reading {
 int carm_recipe_evaluate(const struct carm_recipe *recipe, const struct carm_reading *readings,
                          const bool *must, struct carm_counts *out, struct carm_err *err);
 
-/* Names in the note the recipe's quantities of threads that have no count, where others have: the library or the kernel
- * knows no such event (likwid 5.4 reads Zen 4's table on Zen 3, model 8), or never ran it. */
+/* Adds to the note the recipe's thread quantities without a count, if others have one. Either the library or the kernel
+ * does not know the event (likwid 5.4 reads Zen 4's table on Zen 3, model 8), or the event never ran. */
 void carm_recipe_note_missing(const struct carm_recipe *recipe, struct carm_counts *counts);

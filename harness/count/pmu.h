@@ -41,10 +41,10 @@ struct carm_pmu_verdict {
  * perf_event_open. Prints nothing and changes nothing. Unreadable files count as absent. */
 void carm_pmu_facts_read(struct carm_pmu_facts *facts, const char *root);
 
-/* By the kernel's perf_event_open (PAPI). Depends on the facts alone. */
+/* Whether perf_event_open (PAPI) can count here. Depends on the facts alone. */
 void carm_pmu_judge_perf(const struct carm_pmu_facts *facts, struct carm_pmu_verdict *out);
 
-/* By model-specific registers (likwid). Depends on the facts alone. */
+/* Whether model-specific registers (likwid) can count here. Depends on the facts alone. */
 void carm_pmu_judge_msr(const struct carm_pmu_facts *facts, struct carm_pmu_verdict *out);
 
 /* True when kernel mode and events that only happen there (context switches) may be counted. */

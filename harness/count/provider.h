@@ -98,10 +98,10 @@ struct carm_counter_set {
 void *carm_provider_load(const char *title, const char *variable, const char *const *usual,
                          size_t n, char version[32], char *reason, size_t size);
 
-/* Packs the thread events that are to be had into groups by first fit in the recipe's order, so that
+/* Packs the thread events that the provider has into groups by first fit in the recipe's order, so that
  * each group takes at most c->counters general-purpose counters; merged events take an even and the
- * next odd one. Fixed and software events lie in group 0. Fills group and groups (at least 1); an
- * event that no group can hold is no longer to be had. */
+ * next odd counter. Fixed and software events lie in group 0. Fills group and groups (at least 1);
+ * clears have[] of an event that fits into no group. */
 void carm_counters_partition(struct carm_counters *c);
 
 /* General-purpose counters that all thread events together need. */

@@ -37,16 +37,16 @@
     X(TASK_SECONDS, task_seconds) /* on a processor, by the kernel */ \
     X(PAGE_FAULTS, page_faults) \
     X(CONTEXT_SWITCHES, context_switches) \
-    X(FP_INSTRUCTIONS, fp_instructions) /* that compute flops, with all lanes that masks leave out */ \
+    X(FP_INSTRUCTIONS, fp_instructions) /* that compute flops, whatever lanes masks leave out */ \
     X(FP_ADDS, fp_adds) /* of these: additions and subtractions, ... */ \
     X(FP_MULS, fp_muls) /* ... multiplications, ... */ \
     X(FP_FMAS, fp_fmas) /* ... fused multiply-adds, ... */ \
     X(FP_DIVIDES, fp_divides) /* ... divisions and square roots; the rest approximates, or is of several kinds */ \
     X(FP_ROOTS, fp_roots) /* of the divisions and square roots: square roots */ \
     X(PREFETCHES, prefetches) /* instructions that prefetch data */ \
-    X(L2_BYTES, l2_bytes) /* between L1 and L2, here and below: of the program alone */ \
+    X(L2_BYTES, l2_bytes) /* between L1 and L2; here and below, of the program alone */ \
     X(L3_BYTES, l3_bytes) /* between L2 and L3 */ \
-    X(L2_UNUSED, l2_unused) /* of these bytes: came with a line that left before they were accessed */ \
+    X(L2_UNUSED, l2_unused) /* of l2_bytes: evicted with their line before any access to them */ \
     X(L3_UNUSED, l3_unused) \
     X(DRAM_UNUSED, dram_unused) \
     X(INT_OPS, int_ops) /* operations on vectors of integers: docs/counting.md, "Counting rules" */ \
@@ -62,8 +62,8 @@
     X(INT_MULS, int_muls) \
     X(INT_LOGIC, int_logic) \
     X(INT_DOTS, int_dots) /* products and sums of dot products */ \
-    X(INT_INSTRUCTIONS, int_instructions) /* that do these, with all lanes that masks leave out */ \
-    /* of the bytes into L1, L2 and the last level: fetched by misses of these reasons */ \
+    X(INT_INSTRUCTIONS, int_instructions) /* that do int_ops, whatever lanes masks leave out */ \
+    /* of the bytes fetched into L1, L2 and the last level: by the reason of the miss */ \
     X(L2_COMPULSORY, l2_compulsory) \
     X(L2_CAPACITY, l2_capacity) \
     X(L2_CONFLICT, l2_conflict) \
@@ -95,7 +95,7 @@ enum carm_counted {
 
 struct carm_count {
     double value;
-    double low, high; /* where the truth lies by the recipe's rules; both = value when exact */
+    double low, high; /* bounds of the true value by the recipe's rules; both = value when exact */
     enum carm_counted by;
     double share; /* of the time (pmu) or of the calls (stepped) that was really counted, 0 .. 1;
                    * below 1 the value is scaled */

@@ -83,8 +83,8 @@ struct carm_cpuid {
 void carm_cpuid_read(struct carm_cpuid *id);
 
 /* The recipe of this processor, by vendor, family and model (as CPUID displays them).
- * returns 0; -CARM_ENOTSUP: unknown microarchitecture, which is not guessed. CARM_UARCH=NAME in the
- * environment names one all the same, for machines whose hypervisor reports a false model;
+ * returns 0; -CARM_ENOTSUP: unknown microarchitecture; carm does not guess. CARM_UARCH=NAME in the
+ * environment chooses a recipe by its name, for machines whose hypervisor reports a false model;
  * -CARM_EINVAL when it names none of the recipes (lists them). */
 int carm_recipe_find(const char *vendor, int family, int model, struct carm_recipe **out,
                      struct carm_err *err);

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "harness/count/quantities.h"
 
-/* The part of a program that a row is of. */
+/* The part of a program that a row describes. */
 struct carm_row_part {
     /* "loop", "body", "function", "kernel", "others", "unknown"; NULL or "" = no part */
     const char *kind;
@@ -67,6 +67,6 @@ int carm_row_check(const char *path, struct carm_err *err);
  * is not this one) */
 int carm_row_append(const char *path, const struct carm_row *rows, int n, struct carm_err *err);
 
-/* Appends rows that are lines already.
+/* Appends rows that are text already.
  * rows  [size] as carm_row_append writes them, without the header */
 int carm_row_append_text(const char *path, const char *rows, size_t size, struct carm_err *err);

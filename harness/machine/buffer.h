@@ -24,7 +24,7 @@ int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *
  * share one page of zeros, which loads read at cache speed. */
 void carm_buffer_touch(struct carm_buffer *buffer, size_t bytes);
 
-/* Asks for pages on one NUMA node (the OS's number), or of several in turn. Before the buffer is touched.
+/* Asks for pages on one NUMA node (the OS's number), or on several in turn. Call before the buffer is touched.
  * returns 0, -CARM_ENOTSUP (a container or the kernel forbids it, or there is no such node) */
 int carm_buffer_bind(struct carm_buffer *buffer, const int *nodes, size_t n, struct carm_err *err);
 
@@ -38,8 +38,8 @@ uint64_t carm_buffer_page_bytes(const struct carm_buffer *buffer);
 /* Unmaps; an unopened (zeroed) buffer is allowed. */
 void carm_buffer_close(struct carm_buffer *buffer);
 
-/* Bytes that can be allocated now without swapping: the least of MemAvailable and the rests of
- * the cgroups' limits, RLIMIT_AS and RLIMIT_DATA. 0 when unknown, or when nothing is left. */
+/* Bytes that can be allocated now without swapping: the least of MemAvailable and of the bytes that
+ * the cgroups' limits, RLIMIT_AS and RLIMIT_DATA leave. 0 when unknown, or when nothing is left. */
 uint64_t carm_memory_available(void);
 
 /* Physical memory of the machine, from /proc/meminfo. */

@@ -52,7 +52,7 @@ static inline bool carm_deadline_over(const struct carm_deadline *deadline)
            (deadline->tsc > 0 && carm_clock_now() >= deadline->tsc);
 }
 
-/* The earlier of a deadline and one `ticks` from now. */
+/* The deadline, or the instant `ticks` from now if that is earlier. */
 static inline struct carm_deadline carm_deadline_within(struct carm_deadline deadline, double ticks)
 {
     const uint64_t tsc = carm_clock_now() + (ticks > 0.0 ? (uint64_t)ticks : 0);
@@ -94,7 +94,7 @@ double carm_clock_rate(const struct carm_clock_stamp (*stretches)[2], size_t n, 
 double carm_clock_quantum(double *durations, size_t n);
 
 /* Fills in chain_ratio, imul_cycles and core_hz.
- * imul, add  cycles for each tick by chains of both, if imul takes 3 cycles and add 1 */
+ * imul, add  core cycles per TSC tick: by a chain of imul, taken as 3 cycles each, and by a chain of add, 1 each */
 void carm_clock_settle(struct carm_clock *clock, double imul, double add);
 
 /* One sample of the core clock as core cycles per TSC tick: a chain of dependent 32-bit `imul`,

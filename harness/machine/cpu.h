@@ -32,8 +32,8 @@ bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
 /* The widest ISA of vectors that this processor runs. */
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 
-/* Bytes of the widest vectors, or of a tile (1024), in a virtual machine, whose family and model may be those of another
- * CPU. returns 0 on a machine of its own */
+/* In a virtual machine, where CPUID may give another CPU's family and model: bytes of the widest vectors, or of a tile
+ * (1024). returns 0 on bare metal */
 unsigned carm_cpu_guest_bytes(const struct carm_cpu *cpu);
 
 /* Whether a test code may run here: 0, or -CARM_ENOTSUP with the missing feature. */

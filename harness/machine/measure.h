@@ -32,7 +32,7 @@ struct carm_measurement {
     int threads;
     struct carm_shape shape;
     struct carm_stats seconds; /* of one repetition, all threads: first start to last end, the
-                                * empty code's time subtracted; n 0 = the deadline left none */
+                                * empty code's time subtracted; n = 0: no repetition ended */
     double bytes, flops;       /* of one repetition, all threads: loaded and stored; lines that a
                                 * stride leaves out do not count */
     double cycles;             /* median core cycles of one repetition: seconds times the core clock
@@ -47,10 +47,10 @@ struct carm_measurement {
     double slow_share;  /* repetitions that took over 1.5 times the median */
     double steal_share; /* of the time, taken by the hypervisor (/proc/stat) */
     int64_t switches;   /* involuntary context switches */
-    double taken_share; /* of the time, taken from a thread by other processes of this system, or
-                         * while the thread was stopped; the thread with the largest */
+    double taken_share; /* share of the time in which a thread waited for a processor that other
+                         * processes used, or was stopped; the largest of all threads */
     uint64_t migrations;
-    bool cut; /* as CARM_CUT says */
+    bool cut; /* the deadline ended the run too early, see CARM_CUT */
     enum carm_disturbance disturbance;
 };
 
@@ -77,8 +77,8 @@ void carm_measure_place(struct carm_team *team, const struct carm_code *code, ui
                         size_t places);
 
 /* Chooses windows and passes so that one repetition takes about target_seconds.
- * set_bytes  working set of one thread; rounded down to whole loop iterations (up to one); of several
- *            streams all, with up to 4 KiB of padding each; kind R: to a power of two of lines (up to two).
+ * set_bytes  working set of one thread: all streams together, with up to 4 KiB of padding each. Rounded down
+ *            to whole loop iterations, at least one; kind R: to a power of two of lines, at least two.
  *            The set is touched here. Ignored for codes without memory. */
 void carm_measure_shape(struct carm_team *team, const struct carm_code *code, uint64_t set_bytes,
                         double target_seconds, struct carm_shape *shape);

@@ -36,7 +36,7 @@ struct carm_node_lock {
  * that CARM_LOCK_DIR names. Processes with different folders do not wait for one another.
  * command      "build"
  * output       the file that the command writes; "" = none
- * wait         seconds from 0 (do not wait) to a million, a word of the user; NULL = CARM_NODE_WAIT
+ * wait         the user's text: seconds from 0 (do not wait) to a million; NULL = CARM_NODE_WAIT
  * observer     may stop the waiting
  * returns 0; CARM_NODE_ASIDE: another rank of the same launch measures for the same output, or
  * has done so (the observer was told); -CARM_EINTR; -CARM_EIO after `wait`; -CARM_EINVAL. Where

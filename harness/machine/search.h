@@ -15,7 +15,7 @@ enum carm_search {
 
 enum { CARM_SEARCH_MOST = 160 }; /* candidates */
 
-/* The target of codes that need nothing beyond the core. */
+/* Seconds that one repetition of a code should take that needs nothing beyond the core. */
 #define CARM_TARGET_CORE 6e-6
 
 /* Seconds that one repetition should take on level `level` of n (fastest first, memory last).
@@ -27,7 +27,7 @@ double carm_level_target(size_t level, size_t n);
 enum carm_search carm_level_search(size_t level, size_t n);
 
 /* The best of n candidates (at most CARM_SEARCH_MOST) by their median rate, in interleaved rounds of short
- * measurements; the first three run a longer final.
+ * measurements; the best three run a longer final.
  * rates  [n] out: byte or flop per cycle or second of each, NULL = not wanted
  * returns its index */
 size_t carm_measure_best(struct carm_team *team, const struct carm_code *const *codes, size_t n,

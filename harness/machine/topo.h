@@ -55,8 +55,8 @@ void carm_topo_close(struct carm_topo *topo); /* NULL allowed */
  * returns 0 or -CARM_ENOTSUP; on error it can only be closed */
 int carm_topo_keep(struct carm_topo *topo, const int *pus, int n, struct carm_err *err);
 
-/* The number of an hwloc object in the words of a place, which stays when a topology is restricted: of a
- * NUMA node the OS's, of others hwloc's logical one. -1 = a memory-only node. */
+/* The number of an hwloc object in the words of --on: the OS's for a NUMA node, hwloc's logical index for
+ * other objects. It stays when a topology is restricted. -1 = a memory-only node. */
 int carm_topo_number(const void *object);
 
 /* Whether an hwloc object has all hardware threads that it had before the topology was restricted. */
@@ -108,7 +108,7 @@ struct carm_topo_memory {
  * returns how many of out[most] were filled */
 size_t carm_topo_memories(const struct carm_topo *topo, struct carm_topo_memory *out, size_t most);
 
-/* Whether a hardware thread is a node's (the OS's number) and no memory-only node is meant. */
+/* Whether a hardware thread belongs to a NUMA node (the OS's number). A memory-only node has none. */
 bool carm_topo_memory_has(const struct carm_topo *topo, int node, int pu);
 
 /* The hardware thread that must touch memory first so that n threads run without memory affinity.

@@ -44,9 +44,8 @@ uint64_t carm_window_distance(const struct carm_code *code, const struct carm_sh
  * padding between streams and the lines that a stride leaves out. 0 for codes without memory. */
 uint64_t carm_window_span(const struct carm_code *code, const struct carm_shape *shape);
 
-/* First state of a kind-R code's generator for one repetition: its lowest 6 bits are 64 less the binary
- * logarithm of lines, the others a hash (splitmix64) of the three numbers, so that no two repetitions
- * read the same lines.
+/* First state of a kind-R code's generator for one repetition: its lowest 6 bits are 64 - log2(lines), the
+ * others a hash (splitmix64) of seed, repetition and thread, so that no two repetitions read the same lines.
  * lines  a power of two, 2 .. 2^63 */
 uint64_t carm_window_state(uint64_t seed, uint64_t repetition, unsigned thread, uint64_t lines);
 
@@ -55,11 +54,11 @@ struct carm_windows {
     const struct carm_code *code;
     const struct carm_shape *shape;
     char *base;          /* of the working set */
-    uint64_t cursor;     /* as given */
+    uint64_t cursor;     /* the argument of carm_windows_begin */
     uint64_t seed;       /* of random lines */
     unsigned thread;     /* of the generator's seed */
     uint64_t repetition; /* since the begin */
-    uint64_t offset;     /* of the window that is next, bytes */
+    uint64_t offset;     /* of the next window, bytes */
     /* with a stride: index of the line that this lap reads, 0 .. stride - 1. The laps take
      * turns, so that the whole set is streamed, not a stride-th part of it */
     uint64_t phase;

@@ -21,8 +21,8 @@ struct carm_code_piece {
     bool entered;    /* by an indirect branch or a return */
     bool indirect;   /* the piece ends with an indirect jump */
     bool calls;      /* likewise, with an indirect call */
-    /* of the begin of a function that is called by address: share of its calls that go elsewhere than the call before,
-     * if they are independent; 0 = not known */
+    /* of the first piece of a function that is called by address: share of its calls that follow a call of another
+     * function, if the order of calls is random; 0 = not known */
     double strays;
     bool falls; /* the next instruction may follow, also after a call */
 };
@@ -37,9 +37,9 @@ struct carm_code_gap {
 
 /* Where an inner loop's code begins or is left. */
 struct carm_code_door {
-    uint64_t at; /* of a piece of the inner loop; of a way out: where it leads, in the outer loop */
-    size_t gap;  /* index */
-    double times; /* of a way out: how often it was taken, if known */
+    uint64_t at;  /* begin: of a piece of the inner loop; exit: the target, in the outer loop */
+    size_t gap;   /* index */
+    double times; /* of an exit: how often it was taken, if known */
     bool out;
 };
 
@@ -48,8 +48,8 @@ struct carm_flow_code {
     uint64_t at;       /* where an iteration begins */
     double iterations; /* executions of the loop's entry */
     bool inner;        /* a loop without loops inside it */
-    /* Of an inner loop: the registers, a bit each, whose values at the end of an entry those at the begin of the next
-     * entry are made of, by the code of the loop around it. */
+    /* Of an inner loop, for each register: a bit for each register whose value at the loop's exit decides this
+     * register's value at the next entry, by the code of the loop around it. */
     uint64_t carried[CARM_REG_COUNT];
     struct carm_flow_op *ops; /* by address */
     size_t nops, ops_room;
@@ -76,7 +76,8 @@ void carm_code_close(struct carm_flow_code *code);
 /* The piece that begins at an offset; NULL = none */
 const struct carm_code_piece *carm_code_at(const struct carm_flow_code *code, uint64_t at);
 
-/* Whether it jumps by a number, as an interpreter does: a loop's iterations are then no elements of a vector. */
+/* Whether the code selects its next piece by a number (a switch, an interpreter): iterations of such a loop cannot be
+ * elements of a vector. */
 bool carm_code_dispatches(const struct carm_flow_code *code);
 
 /* Whether an indirect jump may go to a piece: it is entered by one, and no call returns there. */

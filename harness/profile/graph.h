@@ -20,21 +20,21 @@
 struct carm_graph_latencies {
     double of[CARM_OPCODE_CLASSES][CARM_OPCODE_WIDTHS][CARM_OPCODE_PRECISIONS];
     double load, load_vector; /* from address to result, in L1 */
-    double indexed;           /* more for a general register's, by an address with an index */
+    double indexed;           /* added to a load of a general register whose address has an index */
     double forward, forward_vector,
         forward_straddling; /* from stored data to the result of a load of these data */
-    double forward_part;    /* likewise of a load that also computes or extends its number */
-    /* Instructions that enter in a cycle, in order, and those of them that take a unit of general registers, among them
-     * jumps; 0 = not known */
+    double forward_part;    /* the same for a load that also computes with or extends the data */
+    /* Instructions that enter in a cycle, in order; the same for instructions that take a unit of general registers,
+     * jumps included; 0 = not known */
     double dispatch, dispatch_integers;
-    bool integer[CARM_OPCODE_CLASSES]; /* classes that take such a unit */
+    bool integer[CARM_OPCODE_CLASSES]; /* classes that take a unit of general registers */
     /* [nops] cycles added to a load of the instruction for its misses; NULL = none */
     const double *beyond;
 };
 
-/* What a core holds at a time. An instruction enters when the one `reorder` before it has left, in order, and the
- * one on vectors `vector_queue` before it has begun; `width` enter in a cycle.
- * trips  iterations from one entry of the loop to the next, whose registers depend on nothing before; 0 = many */
+/* Limits of the instructions in flight. Instruction i enters when instruction i - reorder has left, in order, and a
+ * vector instruction when the vector instruction `vector_queue` before it has begun; `width` enter in a cycle.
+ * trips  iterations of one entry of the loop; the next entry's registers depend on nothing before; 0 = many */
 struct carm_graph_window {
     double width;
     size_t reorder, vector_queue; /* 0 = not known: any number */
@@ -49,7 +49,7 @@ enum carm_access_pattern {
     CARM_PATTERN_COMPUTED, /* made of other numbers: a hash, a random number */
 };
 
-/* Of a load or store; of a conditional branch how the numbers move whose comparison decides. */
+/* How the address of a load or store moves; for a conditional branch, how the compared numbers move. */
 struct carm_graph_access {
     enum carm_access_pattern pattern;
     int64_t stride; /* bytes of an iteration */
@@ -77,8 +77,8 @@ void carm_graph_close(struct carm_graph *graph);
 /* Whether the longest chain is a sum, a product or a maximum: operations of one kind, whose order may change. */
 bool carm_graph_is_sum(const struct carm_graph *graph);
 
-/* Cycles of an iteration where so many instructions are in flight: the longest chain, or where iterations do not
- * depend on one another the time of one over the number of those that fit.
+/* Cycles of an iteration with a limited number of instructions in flight: the longest chain; or, for independent
+ * iterations, the time of one iteration divided by the number of iterations in flight.
  * returns 0 or -CARM_ENOMEM */
 int carm_graph_window(double *cycles, const struct carm_flow_code *code,
                       const struct carm_graph_latencies *latencies,

@@ -14,7 +14,7 @@
  * of its pipes in the description of a microarchitecture where that is another. */
 #define CARM_OPCODE_TABLE(ROW)                                                             \
     ROW(NONE, "", "")  /* moves, jumps, nop */                                             \
-    ROW(OTHER, "", "") /* not known here: a cycle */                                       \
+    ROW(OTHER, "", "") /* unknown: one cycle      */                                       \
     ROW(FP_ADD, "add", "add")                                                              \
     ROW(FP_MUL, "mul", "mul")                                                              \
     ROW(FP_FMA, "fma", "fma")                                                              \
@@ -150,12 +150,12 @@ struct carm_flow_op {
     double executions;
     uint16_t flags;
     uint8_t length, class, width, precision;
-    uint8_t slots;               /* operations that it is issued as, at least */
+    uint8_t slots;               /* issued operations, at least */
     uint8_t nreads, nwrites;     /* registers of the operation; the address's registers are in
                                   * base and index */
     uint8_t reads[6], writes[4]; /* including the flags */
     bool loads, stores;
-    int8_t pushes;              /* registers that the x87 stack has more afterwards */
+    int8_t pushes;              /* registers by which the x87 stack grows */
     uint8_t base, index, scale; /* of the memory operand; CARM_REG_NONE = none */
     uint8_t segment;            /* fs or gs: 1; else 0 */
     bool absolute;              /* rip-relative: displacement is the offset in the file */

@@ -19,7 +19,7 @@ struct carm_listing_line {
 
 struct carm_listing {
     char file[128];  /* "solve.c"; "" = the lines are instructions */
-    const char *why; /* why they are; a fixed text */
+    const char *why; /* why the lines are instructions; a fixed text */
     struct carm_listing_line *lines;
     size_t n, room;
     size_t left_out; /* lines or instructions beyond CARM_LISTING_MAX */

@@ -36,9 +36,10 @@ struct carm_profile_row {
 
     struct carm_step_counts counts; /* modulo 2^64, without inner loops */
     struct carm_step_counts inside; /* with the loops inside it */
-    uint64_t executions;  /* iterations of a loop; of a function the executions of its begin, its
+    uint64_t executions; /* iterations of a loop; of a function the executions of its begin, its
                           * calls */
-    uint64_t allocations; /* calls of malloc and the like, of which the row has the begin */
+    uint64_t
+        allocations; /* calls of malloc and the like: executions of their first instruction, if in this row */
     uint64_t entries_low, entries_high; /* of a loop; equal: exact; both 0 = not known */
 
     uint64_t samples, samples_inside;    /* likewise */
@@ -71,13 +72,13 @@ struct carm_profile_row {
 struct carm_profile {
     struct carm_profile_row *rows; /* by share, then by instructions, from the largest */
     size_t nrows, room;
-    size_t nfolded_loops; /* behind nrows: those of the folded rows that are loops with code */
+    size_t nfolded_loops;         /* rows behind nrows: folded loops that have code */
     struct carm_flow_code *codes; /* of loops, and of functions outside of loops */
     size_t ncodes, codes_room;
     size_t folded; /* number of rows folded into the row of others */
     uint64_t samples;
     bool has_counts, has_time;
-    bool has_allocator; /* a file of the program's names its malloc: allocations are known */
+    bool has_allocator; /* a file of the program has a symbol for malloc: allocations are known */
     bool counted_twice;
 };
 

@@ -8,10 +8,10 @@
 
 enum carm_record_kind {
     CARM_RECORD_SAMPLE,
-    CARM_RECORD_MAP,  /* code of a file, or of none, gets a place in memory */
+    CARM_RECORD_MAP,  /* code is mapped, from a file or without one */
     CARM_RECORD_FORK, /* a process begins, with its parent's mappings; with the same pid: a
                        * thread */
-    CARM_RECORD_EXEC, /* a process has nothing mapped */
+    CARM_RECORD_EXEC, /* a process executes a program: its mappings are gone */
 };
 
 struct carm_record {

@@ -46,7 +46,7 @@ struct carm_samples {
     uint64_t begun;   /* threads and processes; the preloaded timer does not see the threads */
     uint32_t threads; /* threads with at least one sample */
     double
-        huge; /* share of the program's own memory in huge pages, when it had most; 0 = none, or not known */
+        huge; /* share of the program's own memory in huge pages, when that memory was largest; 0 = none or unknown */
     double period;           /* mean seconds of processor time between samples */
     bool preloaded;          /* by the preloaded timer */
     struct carm_looks looks; /* at the cores on which samples were taken */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What other guests of a host, and other programs, leave of the last cache and of memory. They bring their own lines into
- * the cache: on a restless host an idle set of 4 MiB was there after 3 ms and gone after 30 ms. A benchmark that comes
- * back to its lines at once does not see this, a program that comes back after longer waits for memory. */
+/* How much of the last cache and of memory bandwidth other guests of a host and other programs leave. They bring their
+ * own lines into the cache: on a restless host an idle set of 4 MiB was there after 3 ms and gone after 30 ms. A
+ * benchmark that reuses its lines at once does not see this; a program that reuses its lines later waits for memory. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,11 +29,11 @@ struct carm_memory_now {
     double seconds;   /* of a load at a random place with the address of the next; 0 = not known */
 };
 
-/* Measures with the calling thread, in some 0.2 s. bytes  to go over: more than the last cache has */
+/* Measures with the calling thread, in some 0.2 s. bytes: the working set, larger than the last cache */
 void carm_memory_now_measure(struct carm_memory_now *now, uint64_t bytes);
 
-/* The share of lines that is still there after so long: between the figures linear, behind them falling as before.
- * returns 1 if it is not known */
+/* The share of lines that is still there after `seconds`: linear between measured waits, exponential beyond the last.
+ * returns 1 if nothing is known */
 double carm_stay_share(const struct carm_stay *stay, double seconds);
 
 /* Seconds after which half of the lines is gone; INFINITY = longer than measured */

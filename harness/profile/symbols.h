@@ -49,11 +49,11 @@ bool carm_symbols_allocate(const struct carm_symbols_module *module);
 char *carm_symbols_name(char *dst, size_t size, const struct carm_symbols_module *module,
                         const struct carm_symbols_function *function, uint64_t at);
 
-/* In the following, `last` is the offset of the last byte of the code that is meant, a loop's; = at: one instruction. An
- * inlined function is named only where it has both, so that a loop is not named after a function that it calls first. */
+/* Below, at and last are the offsets of the first and last byte of the code to be named, usually a loop; last = at: one
+ * instruction. Only an inlined function with both is named: a loop must not be named after a function inlined in it. */
 
-/* The name of the innermost function that was inlined at an offset, intrinsics and the C++ library's apart; "" =
- * none. returns dst */
+/* The name of the innermost function that was inlined at an offset, except intrinsics and functions of the C++ library;
+ * "" = none. returns dst */
 char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_module *module,
                            uint64_t at, uint64_t last);
 

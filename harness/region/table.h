@@ -28,7 +28,7 @@ struct carm_region_sums {
     uint64_t calls;
     uint64_t timed; /* calls whose time is in ns */
     int64_t ns;
-    uint64_t counted; /* calls whose readings are in the slot's */
+    uint64_t counted; /* calls whose readings are in the slot's sums */
     uint64_t stepped; /* calls that were stepped to their end */
     uint64_t cut;     /* stepped calls that went past the budget */
     struct carm_step_counts steps;
@@ -44,14 +44,14 @@ enum carm_region_fault {
     CARM_REGION_TOO_LONG,
 };
 
-/* Calls of one region by one or more threads; of rows_by_thread there is one for each fold. */
+/* Calls of one region by one or more threads; with rows_by_thread, each fold makes one. */
 struct carm_region_total {
     struct carm_region_total *next;
     struct carm_counts counts;
     double seconds; /* of the thread that took longest */
-    bool untimed;   /* of a thread no time is known */
+    bool untimed;   /* the time of a thread is unknown */
     int threads;
-    int thread; /* the last one's number */
+    int thread; /* number of the last thread */
     uint64_t calls, timed, stepped;
     char note[CARM_REGION_NOTE_MAX];
 };
@@ -80,7 +80,7 @@ struct carm_region_slot {
 /* A region that a thread is in. */
 struct carm_region_frame {
     _Atomic(struct carm_region_slot *) slot;
-    uint64_t repeats; /* begun again directly inside itself */
+    uint64_t repeats; /* begins of the same region directly inside it */
     bool inherited;   /* begun by the parent process */
     bool within;      /* inside another call of itself, which counts for both */
     bool counted;     /* the counters were read at its begin */

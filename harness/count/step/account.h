@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* An instruction's account: the flops, operations on vectors of integers, loads, stores and bytes that it
- * stands for, from its bytes alone.
+/* An instruction's account: the flops, operations on vectors of integers, loads, stores and bytes of one
+ * execution, from the instruction's bytes alone.
  * Where registers decide (masks, repetitions, shapes of tiles), the account says which; harness/count/step/instruction.h
  * looks at them. Any x86-64 instruction; test codes have their own, stricter decoder.
  *
- * Everything that counts executed instructions takes what they do from here. */
+ * All ways to count executed instructions use these accounts. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,10 +19,10 @@ enum carm_account_flag {
     CARM_ACCOUNT_SYSCALL = 4,
     CARM_ACCOUNT_PUSHF = 8,
     CARM_ACCOUNT_POPF = 16,
-    CARM_ACCOUNT_REP = 32,     /* nothing when rcx is 0 */
-    CARM_ACCOUNT_ADDR32 = 64,  /* ecx instead */
+    CARM_ACCOUNT_REP = 32,     /* repeated: does nothing when rcx is 0 */
+    CARM_ACCOUNT_ADDR32 = 64,  /* ecx in place of rcx */
     CARM_ACCOUNT_XSAVE = 128,  /* stores the components in edx:eax */
-    CARM_ACCOUNT_XRSTOR = 256, /* loads them */
+    CARM_ACCOUNT_XRSTOR = 256, /* loads the components in edx:eax */
     CARM_ACCOUNT_UNKNOWN = 512,
     CARM_ACCOUNT_PREFETCH = 1024,
 };
@@ -67,15 +67,15 @@ struct carm_account {
         uint8_t how; /* enum carm_masked */
         bool store, nontemporal;
         bool vector;   /* the mask is the elements' sign bits in a vector register */
-        uint8_t reg;   /* its number, or that of the mask register */
+        uint8_t reg;   /* number of the vector register or mask register with the mask */
         uint8_t lanes; /* that the mask decides on */
         uint8_t bytes; /* of one element; ANY: of the operand */
         uint8_t index; /* bytes of an index of a gather or scatter */
     } masked;
     struct {
         uint8_t how;    /* enum carm_tiled */
-        uint8_t tile;   /* number of the one that is moved or added to ... */
-        uint8_t factor; /* ... and of a product's first factor */
+        uint8_t tile;   /* number of the tile that is loaded, stored or added to */
+        uint8_t factor; /* number of the tile that is a product's first factor */
     } tiled;
     struct {
         uint8_t lanes, per_lane; /* flops or operations = product */
@@ -91,8 +91,8 @@ struct carm_account {
 void carm_account_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands,
                      struct carm_account *e);
 
-/* The account of the instruction that n bytes begin with.
+/* The account of the instruction at the begin of n bytes.
  * decoder  for 64-bit code
- * returns false when they are not a whole instruction */
+ * returns false when the bytes do not begin with a whole instruction */
 bool carm_account_decode(const ZydisDecoder *decoder, const uint8_t *code, size_t n,
                          struct carm_account *out);

@@ -15,12 +15,12 @@
 
 enum { CARM_ENGINE_CALL = 0x0ca2f001 }; /* number of the system call */
 
-/* Its first argument. The engine returns 0 or a negative number. */
+/* First argument of the system call. The engine returns 0 or a negative number. */
 enum carm_engine_request {
     CARM_ENGINE_OPEN,   /* begin, end: code that does not count; size of struct carm_step_counts */
     CARM_ENGINE_BEGIN,  /* counts from here on */
-    CARM_ENGINE_PAUSE,  /* the calls that follow do not count, */
-    CARM_ENGINE_RESUME, /* up to here */
+    CARM_ENGINE_PAUSE,  /* nothing counts from here on */
+    CARM_ENGINE_RESUME, /* counts again */
     CARM_ENGINE_READ,   /* struct carm_step_counts *: of this thread since it began; paused */
     CARM_ENGINE_END,
 };
@@ -28,8 +28,8 @@ enum carm_engine_request {
 /* Whether the engine is there. returns 0 or -CARM_ENOTSUP */
 int carm_engine_check(struct carm_err *err);
 
-/* As the functions of trap.h; all but begin are called while it is paused. There is no budget: counts are
- * not complete when the engine has given up. */
+/* Like the functions of trap.h with these names. All but begin are called while counting is paused. The budget
+ * is ignored; complete is false when the engine has given up. */
 int carm_engine_begin(uint64_t budget, struct carm_err *err);
 int carm_engine_read(struct carm_step_counts *counts, bool *complete, struct carm_err *err);
 int carm_engine_end(struct carm_step_counts *counts, bool *complete, struct carm_err *err);

@@ -28,7 +28,7 @@ enum {
  *               divisions and square roots, roots the square roots alone. Instructions that are none of adds, muls,
  *               fmas and divides approximate, multiply complex numbers or make dot products
  * int_          operations on vectors of integers (docs/counting.md has the rules): by element; by width of the
- *               vectors (MMX's 64 bits count as 128, tiles have no width); by kind (the other kinds count bits)
+ *               vectors (MMX's 64 bits count as 128, tiles have no width); by kind (the rest is vpopcnt and the like)
  * prefetches    of data, by software; a gather's is one
  * unknown       instructions that may compute and are not understood */
 /* clang-format off */
@@ -98,11 +98,11 @@ struct carm_registers {
     void *xsave_arg;
 };
 
-struct carm_account; /* the account of its bytes, which can be kept for an address */
+struct carm_account; /* the account of an instruction's bytes (account.h) */
 
 /* A cache of decoded instructions by address; entries are checked against the bytes. Fixed memory,
  * taken at opening: nothing is allocated later, so it may be used in a signal handler.
- * layout  of this processor; NULL = it is asked for, which takes 0.1 ms in a virtual machine */
+ * layout  of this processor; NULL = read from CPUID, which takes 0.1 ms in a virtual machine */
 struct carm_accounts;
 struct carm_xlayout;
 int carm_accounts_open(struct carm_accounts **out, const struct carm_xlayout *layout,
@@ -127,9 +127,9 @@ uint64_t carm_accounts_active(const struct carm_accounts *accounts, const struct
 void carm_accounts_vector(const struct carm_accounts *accounts, const struct carm_registers *regs,
                           unsigned number, uint8_t out[64]);
 
-/* Whether a step's trap has come at the rest of an instruction that is counted: a gather or scatter that
- * page faults interrupt keeps in its mask what is left, and traps there each time.
- * last  of the thread: where it gathered, 0 = nowhere */
+/* Whether a step's trap is at a gather or scatter that is already counted. A page fault interrupts such an
+ * instruction: its mask keeps the lanes that are left, and it traps at the same address again.
+ * last  in, out: the thread's last step, if a gather or scatter: its address; else 0 */
 bool carm_account_resumed(const struct carm_account *e, uint64_t rip, uint64_t *last);
 
 /* Adds the counts of the instruction at regs->rip.
