@@ -24,6 +24,7 @@ static struct {
     const double *drift; /* [5] of each code's runs; NULL = none */
     size_t noisy;        /* run in which codes from 3 on are unsound, and twice as fast; 0 = none */
     size_t reps, longest_reps, least_reps; /* of the first run, the most, and the fewest */
+    size_t least_of_0;                     /* the fewest of code 0 */
     size_t together, apart; /* runs of a team that was not, and that was taken apart */
     bool over;
     size_t over_after;     /* runs of code 1 after which the time is over; 0 = never */
@@ -67,6 +68,8 @@ void carm_measure_run(struct carm_team *t, const struct carm_code *code,
     fake.reps = fake.reps ? fake.reps : reps;
     fake.longest_reps = reps > fake.longest_reps ? reps : fake.longest_reps;
     fake.least_reps = fake.runs[i] == 1 || reps < fake.least_reps ? reps : fake.least_reps;
+    fake.least_of_0 =
+        i == 0 && (fake.runs[0] == 1 || reps < fake.least_of_0) ? reps : fake.least_of_0;
     fake.apart += t->separate ? 1 : 0;
     fake.together += t->separate ? 0 : 1;
     rate *= i == fake.dip_of && fake.dip && fake.runs[i] == fake.dip ? 0.5 : 1.0;
@@ -160,6 +163,8 @@ TEST(wherever_the_fastest_code_is)
             carm_measure_best(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, rates), best);
         assert_int_equal(fake.runs[(best + 2) % CODES], 10);
         assert_int_equal(fake.runs[(best + 3) % CODES], 5);
+        assert_int_equal(carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates),
+                         best);
     }
 }
 
@@ -167,6 +172,10 @@ TEST(wherever_the_fastest_code_is)
 TEST(one_code_is_the_fastest)
 {
     double rate = 0.0;
+    double rates[CODES];
+    start();
+    fake.rate[1] = 9e9; /* values that a search leaves on the stack */
+    carm_measure_best(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_MEMORY, rates);
     start();
     assert_int_equal(carm_measure_best(&team, all + 1, 1, 4096, 6e-6, CARM_SEARCH_MEMORY, &rate),
                      0);
@@ -301,16 +310,17 @@ TEST(drift_of_all_codes_is_taken_out)
 {
     static const double of_moments[][5] = {{1.0, 0.9, 0.8, 1.1, 1.2}, {0.8, 0.9, 1.2, 1.0, 1.1}};
     double rates[CODES];
-    for (size_t k = 0; k < 6; k++) {
+    for (size_t k = 0; k < 12; k++) {
         const enum carm_search way = ways[k % 3];
         start();
         for (size_t i = 0; i < CODES; i++) {
             fake.rate[i] = 6e9;
         }
-        fake.drift = of_moments[k / 3];
+        fake.drift = of_moments[k / 3 % 2];
+        fake.dip_of = k / 6;
         fake.dip_from = 4;
         carm_measure_rank(&team, all, CODES, 4096, 6e-6, way, rates);
-        const double core = k / 3 ? 2.4 : 2.0; /* the fastest look, whenever it was */
+        const double core = k / 3 % 2 ? 2.4 : 2.0; /* the fastest look, whenever it was */
         for (size_t i = 0; i < CODES; i++) {
             assert_near(rates[i] / (way == CARM_SEARCH_CORE ? core : 6e9), 1.0, 1e-9);
         }
@@ -387,12 +397,13 @@ TEST(codes_without_memory_have_flops)
 }
 
 /* A pick runs each code once, and once more, as long, where its cores were shared and there is patience. The three best
- * run twice more, and of a core's own level the fastest run counts. */
+ * run twice more, and of a core's own level the fastest run counts. Runs of a shared level are twice as long. */
 TEST(a_pick_has_its_runs)
 {
     static const double drift[] = {0.8, 0.9, 1.0};
-    for (size_t k = 0; k < 4; k++) {
-        const bool patient = k % 2, shared = k / 2;
+    for (size_t k = 0; k < 8; k++) {
+        const bool patient = k % 2, shared = k / 2 % 2;
+        const enum carm_search way = k / 4 ? CARM_SEARCH_SHARED : CARM_SEARCH_CORE;
         struct carm_shape shape;
         double rate = 0.0;
         start();
@@ -400,11 +411,12 @@ TEST(a_pick_has_its_runs)
         fake.unsound_from = shared ? 0 : SIZE_MAX;
         fake.drift = drift;
         team.patience_seconds = patient ? 1e-3 : 0.0;
-        carm_measure_pick(&team, all, 4, 4096, 6e-6, CARM_SEARCH_CORE, &shape, &rate);
+        carm_measure_pick(&team, all, 4, 4096, 6e-6, way, &shape, &rate);
         assert_int_equal(fake.runs[0], patient && shared ? 2 : 1);
-        assert_int_equal(fake.least_reps, 48);
+        assert_int_equal(fake.least_of_0, k / 4 ? 96 : 48);
+        assert_int_equal(fake.least_reps, k / 4 ? 96 : 48);
         assert_int_equal(fake.runs[1], 3);
-        assert_near(rate, 2.0, 1e-9);
+        assert_near(rate / (k / 4 ? 0.9 * 6e9 : 2.0), 1.0, 1e-9);
     }
     team.patience_seconds = 0.0;
 }
@@ -460,21 +472,86 @@ TEST(without_own_cores_the_fastest_run_counts)
     }
 }
 
-/* A round in which no more than half of the codes had their cores tells no drift. */
+/* A round in which no more than half of the codes had their cores tells no drift. Codes that were dropped are none of
+ * them. */
 TEST(drift_of_a_noisy_round_is_not_known)
 {
     static const double drift[] = {1.0, 1.0, 0.5, 1.0, 1.0};
-    for (int noisy = 0; noisy < 2; noisy++) {
+    static const struct {
+        size_t n, noisy;
+        bool dropped; /* the last code */
+        double rate;
+    } rows[] = {{CODES, 0, false, 6e9},
+                {CODES, 3, false, 3e9},
+                {CODES - 1, 3, false, 6e9},
+                {CODES, 3, true, 6e9}};
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         double rates[CODES];
         start();
         for (size_t i = 0; i < CODES; i++) {
-            fake.rate[i] = 6e9;
+            fake.rate[i] = rows[k].dropped && i == CODES - 1 ? 1e9 : 6e9;
         }
         fake.drift = drift;
         fake.dip_from = 4;
-        fake.noisy = noisy ? 3 : 0;
-        carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_SHARED, rates);
-        assert_near(rates[1], noisy ? 3e9 : 6e9, 1e-3);
+        fake.noisy = rows[k].noisy;
+        carm_measure_rank(&team, all, rows[k].n, 4096, 6e-6, CARM_SEARCH_SHARED, rates);
+        assert_near(rates[1], rows[k].rate, 1e-3);
+    }
+}
+
+/* Code 2 is dropped with 79% of code 1, which is half as fast later, while no drift is known: it does not become faster
+ * than 80% of the best of the others, code 0. */
+TEST(dropped_codes_stay_slower)
+{
+    double rates[CODES];
+    start();
+    fake.rate[0] = 0.51;
+    fake.rate[1] = 0.60;
+    fake.rate[2] = 0.474;
+    fake.unsound_from = 2;
+    fake.dip_from = 3;
+    assert_int_equal(carm_measure_rank(&team, all, 3, 4096, 6e-6, CARM_SEARCH_SHARED, rates), 0);
+    assert_near(rates[0], 0.51, 1e-9);
+    assert_near(rates[1], 0.30, 1e-9);
+    assert_near(rates[2], 0.8 * 0.51, 1e-9);
+    assert_int_equal(fake.runs[2], 2);
+}
+
+/* What is not known to be slow is not dropped. */
+TEST(codes_without_own_cores_stay)
+{
+    double rates[CODES];
+    start();
+    fake.unsound_from = 0;
+    carm_measure_rank(&team, all, CODES, 4096, 6e-6, CARM_SEARCH_CORE, rates);
+    assert_int_equal(fake.runs[0], 3);
+}
+
+/* Of more codes or working sets than a search compares, the first ones. */
+TEST(searches_have_an_end)
+{
+    enum { MANY = CARM_SEARCH_MOST + 1 };
+    const struct carm_code *many[MANY];
+    uint64_t sets[MANY];
+    double rates[MANY], rate = 0.0;
+    struct carm_shape shape;
+    for (size_t i = 0; i < MANY; i++) {
+        many[i] = all[i == MANY - 1 ? 1 : i == MANY - 2 ? 2 : 0];
+        sets[i] = 64 * (i + 1);
+        rates[i] = -1.0;
+    }
+    for (size_t w = 0; w < 3; w++) {
+        start();
+        assert_int_equal(carm_measure_best(&team, many, MANY, 4096, 6e-6, ways[w], rates),
+                         MANY - 2);
+        assert_int_equal(carm_measure_rank(&team, many, MANY, 4096, 6e-6, ways[w], rates),
+                         MANY - 2);
+        assert_int_equal(carm_measure_pick(&team, many, MANY, 4096, 6e-6, ways[w], &shape, &rate),
+                         MANY - 2);
+        fake.best_set = sets[MANY - 2];
+        assert_int_equal(carm_measure_best_set(&team, all[1], sets, MANY, 6e-6, ways[w], rates),
+                         MANY - 2);
+        assert_near(rates[MANY - 1], -1.0, 0.0);
     }
 }
 

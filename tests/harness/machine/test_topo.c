@@ -1,10 +1,26 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Synthetic machines: SMT, two sockets, no L3, shared L2, restricted cpusets. */
+#include <sched.h>
 #include <unistd.h>
 
 #include <hwloc.h>
 
+#include "harness/machine/limits.h"
 #include "tests/topo.h"
+
+static int runs_on = -1; /* CPU that the kernel names; -1 = the one that a thread was pinned to */
+
+/* In place of the library's. */
+int sched_getcpu(void)
+{
+    unsigned cpu = 0;
+    return runs_on < 0 && getcpu(&cpu, NULL) == 0 ? (int)cpu : runs_on;
+}
+
+void carm_limits_read(const char *root, struct carm_limits *out)
+{
+    *out = (struct carm_limits){.cpus = *root ? 0.0 : 2.5};
+}
 
 TEST(places_one_thread_per_core_first)
 {
@@ -137,6 +153,7 @@ TEST(quotas_of_cpus)
                 {0.25, 1, "of 0.25 CPUs: the kernel stops even one thread for 75% of the time"},
                 {1.0, 1, "of 1 CPUs: the kernel stops more than 1 thread for a part"},
                 {1.98, 1, "more than 1 thread for"},
+                {1.9899, 1, "of 1.99 CPUs: the kernel stops more than 1 thread for"},
                 {1.995, 2, "more than 2 threads for"}, /* rounded by the kernel */
                 {3.9, 2, "of 3.9 CPUs: the kernel stops more than 2 threads for a part"},
                 {4.0, 2, ""},
@@ -151,6 +168,38 @@ TEST(quotas_of_cpus)
     }
 }
 
+/* Registers a kind of the CPUs of `cores` cores from `first` on. */
+static void add_kind(struct carm_topo *t, unsigned first, unsigned cores, int efficiency)
+{
+    hwloc_bitmap_t kind = hwloc_bitmap_alloc();
+    for (unsigned c = first; c < first + cores; c++) {
+        hwloc_bitmap_or(kind, kind, hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_CORE, c)->cpuset);
+    }
+    assert_int_equal(hwloc_cpukinds_register(t->hwloc, kind, efficiency, 0, NULL, 0), 0);
+    hwloc_bitmap_free(kind);
+}
+
+/* The first core alone is the fastest; the kind of some cores alone says nothing; fast cores on the second node. */
+TEST(kinds_of_cores)
+{
+    static const struct {
+        unsigned first[3], cores[3]; /* of kinds, the slowest first */
+        int order[6], far;
+    } rows[] = {{{1, 2, 0}, {1, 4, 1}, {0, 2, 3, 4, 5, 1}, 3},
+                {{0}, {2}, {0, 1, 2, 3, 4, 5}, 3},
+                {{0, 3}, {3, 3}, {3, 4, 5, 0, 1, 2}, 0}};
+    static const int all[] = {0, 1, 2, 3, 4, 5};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_topo *t = topo_of("pack:2 numa:1 core:3 pu:1", NULL);
+        for (int k = 0; k < 3 && rows[i].cores[k]; k++) {
+            add_kind(t, rows[i].first[k], rows[i].cores[k], k);
+        }
+        assert_ok(carm_topo_keep(t, all, 6, &err));
+        assert_memory_equal(t->order, rows[i].order, sizeof rows[i].order);
+        assert_int_equal(carm_topo_far_pu(t, 1), rows[i].far);
+    }
+}
+
 /* Two slow cores of two threads, then three fast ones, as hwloc ranks kinds of cores: the fast ones are first in each
  * turn, and caches are those of the first. */
 TEST(fast_cores_come_first)
@@ -162,18 +211,14 @@ TEST(fast_cores_come_first)
     assert_memory_equal(t->order, plain, sizeof plain);
     assert_int_equal(t->caches[1].instances, 3);
     assert_int_equal(t->caches[1].shared_by, 4);
-    hwloc_bitmap_t kinds[] = {hwloc_bitmap_alloc(), hwloc_bitmap_alloc()};
     for (unsigned k = 0; k < 3; k++) { /* CPUs 0 to 3, 4 to 7, 8 and 9 */
         const hwloc_obj_t l2 = hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_L2CACHE, k);
-        hwloc_bitmap_or(kinds[k > 0], kinds[k > 0], l2->cpuset);
         l2->attr->cache.size =
             (k + 1) * 1024; /* of slow, of fast, and of a core without its second */
         assert_int_equal(hwloc_obj_add_info(l2, "Inclusive", k == 1 ? "1" : "0"), 0);
     }
-    for (int k = 0; k < 2; k++) {
-        assert_int_equal(hwloc_cpukinds_register(t->hwloc, kinds[k], k, 0, NULL, 0), 0);
-        hwloc_bitmap_free(kinds[k]);
-    }
+    add_kind(t, 0, 2, 0);
+    add_kind(t, 2, 3, 1);
     assert_ok(carm_topo_keep(t, plain, 10, &err));
     assert_memory_equal(t->order, ranked, sizeof ranked);
     assert_int_equal(carm_topo_slowest(t, 1), 1);
@@ -198,6 +243,7 @@ TEST(hardware_threads_stand_in_for_cores)
     t = topo_of("numa:1 pu:1", NULL); /* and a machine is one socket */
     assert_int_equal(t->packages, 1);
     assert_int_equal(t->nodes, 1);
+    assert_int_equal(topo_of("pack:1 core:1 pu:2", NULL)->cores, 1);
 }
 
 /* A node of memory beside that of each socket (HBM in flat mode) has no processors of its own. */
@@ -230,6 +276,25 @@ TEST(nodes_of_memory_alone)
     assert_int_equal(m[0].cores + m[1].cores + m[2].cores + m[3].cores, 2);
     hwloc_get_obj_by_type(t->hwloc, HWLOC_OBJ_NUMANODE, 0)->attr->numanode.local_memory = 0;
     assert_int_equal(carm_topo_memories(t, m, 4), 3);
+    t = topo_of("pack:2 [numa(memory=1GB)] [numa(memory=2GB)] core:2 pu:2",
+                "0xf0"); /* the second socket */
+    assert_int_equal(t->nodes, 1);
+    assert_int_equal(t->packages, 1);
+    assert_int_equal(carm_topo_memories(t, m, 4), 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(m[i].cores, m[i].node == 2 ? 2 : 0);
+    }
+}
+
+/* A cache whose hardware threads are left out stays in hwloc's tree with the memory beside it. */
+TEST(caches_of_others_do_not_count)
+{
+    struct carm_topo *t =
+        topo_of("pack:1 l3:3(size=1048576) [numa(memory=1GB)] core:2 pu:1", "0x3");
+    assert_int_equal(t->ncaches, 1);
+    assert_int_equal(t->caches[0].instances, 1);
+    assert_int_equal(t->caches[0].shared_by, 2);
+    assert_int_equal(t->caches[0].size_bytes, 1 << 20);
 }
 
 /* Threads of one socket: the first thread of the other. Of both: the first. Of a machine of one node: none. */
@@ -274,14 +339,17 @@ TEST(what_is_left_keeps_its_number)
 
 TEST(levels_that_are_none_have_no_sharers)
 {
-    struct carm_topo *t = topo_of("pack:1 l3:1 l2:2 l1:1 core:1 pu:2", NULL);
+    struct carm_topo *t = topo_of("pack:1 l5:1 l4:1 l3:1 l2:2 l1:1 core:1 pu:2", NULL);
     for (int level = 0; level <= 6; level++) {
         int instances = 7, sharers = 7;
         carm_topo_cache_share(t, level, 3, &instances, &sharers); /* CPUs 0, 2 and 1 */
-        const bool is = level >= 1 && level <= 3;
-        assert_int_equal(instances, !is ? 0 : level == 3 ? 1 : 2);
-        assert_int_equal(sharers, !is ? 0 : level == 3 ? 3 : 2);
+        const bool is = level >= 1 && level <= 5;
+        assert_int_equal(instances, !is ? 0 : level >= 3 ? 1 : 2);
+        assert_int_equal(sharers, !is ? 0 : level >= 3 ? 3 : 2);
+        carm_topo_cache_share(t, level, 99, &instances, &sharers); /* there are four */
+        assert_int_equal(sharers, !is ? 0 : level >= 3 ? 4 : 2);
     }
+    assert_int_equal(t->ncaches, 5);
 }
 
 /* Where hwloc describes another machine, nothing is pinned, and the variable is named. */
@@ -297,6 +365,37 @@ TEST(another_machine_is_refused)
     assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
     assert_ok(carm_topo_check_here(topo_of(NULL, NULL), &err));
     assert_ok(carm_topo_check_here(topo_of("pack:1 pu:1", NULL), &err));
+    static const char *const names[] = {"HWLOC_THISSYSTEM", "HWLOC_CPUID_PATH", "HWLOC_FSROOT",
+                                        "HWLOC_SYNTHETIC", "HWLOC_XMLFILE"};
+    const struct carm_topo other = {.elsewhere = true};
+    assert_int_equal(carm_topo_check_here(&other, &err), -CARM_ENOTSUP); /* unset meanwhile */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) { /* the first of the list is named */
+        char words[64];
+        (void)snprintf(words, sizeof words, "because %s is set", names[i]);
+        assert_int_equal(setenv(names[i], "1", 1), 0);
+        assert_refused(carm_topo_check_here(&other, &err), -CARM_ENOTSUP, words);
+    }
+    for (size_t i = 1; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(unsetenv(names[i]), 0);
+    }
+    t = topo_of("pack:1 core:64 pu:64",
+                NULL); /* a made-up machine, whatever this process may use */
+    assert_int_equal(t->pus, 4096);
+    assert_int_equal(unsetenv(names[0]), 0);
+}
+
+/* Where a preloaded library or a sandbox answers for the kernel. */
+TEST(a_thread_elsewhere_is_not_pinned)
+{
+    struct carm_topo *t = topo_of(NULL, NULL);
+    const int pu = t->order[0];
+    char words[96];
+    assert_ok(carm_topo_pin(t, pu, &err));
+    runs_on = pu + 1;
+    (void)snprintf(words, sizeof words, "a thread was pinned to CPU %d, but runs on CPU %d: ", pu,
+                   pu + 1);
+    assert_refused(carm_topo_pin(t, pu, &err), -CARM_ENOTSUP, words);
+    runs_on = -1;
 }
 
 TEST(processors_that_are_none_are_refused)
@@ -312,6 +411,8 @@ TEST(reads_this_machine)
 {
     struct carm_topo *t = topo_of(NULL, NULL);
     assert_true(t->pus >= 1 && t->cores >= 1 && t->cores <= t->pus);
+    assert_near(t->quota, 2.5, 0.0);
+    assert_near(topo_of("pack:1 pu:1", NULL)->quota, 0.0, 0.0);
     for (size_t i = 0; i < t->ncaches; i++) {
         const struct carm_topo_cache *c = &t->caches[i];
         print_message("L%d: %d ways\n", c->level, c->ways);
