@@ -24,6 +24,15 @@ static void put4(char *at, unsigned value)
     memcpy(at, &value, 4);
 }
 
+void carm_cpu_trim(char brand[64])
+{
+    const size_t lead = strspn(brand, " ");
+    memmove(brand, brand + lead, 64 - lead);
+    for (size_t n = strlen(brand); n > 0 && brand[n - 1] == ' '; n--) {
+        brand[n - 1] = '\0';
+    }
+}
+
 static void read_brand(char brand[64], const char *vendor)
 {
     unsigned r[4];
@@ -35,11 +44,7 @@ static void read_brand(char brand[64], const char *vendor)
         }
         memcpy(brand + (size_t)16 * i, r, 16);
     }
-    size_t lead = strspn(brand, " ");
-    memmove(brand, brand + lead, 64 - lead);
-    for (size_t n = strlen(brand); n > 0 && brand[n - 1] == ' '; n--) {
-        brand[n - 1] = '\0';
-    }
+    carm_cpu_trim(brand);
 }
 
 static void read_hypervisor(char name[48])

@@ -51,16 +51,47 @@ long syscall(long number, ...)
     return kernel.refuses ? -1 : 0;
 }
 
-static const char *smaps; /* what /proc/self/smaps says; NULL = the kernel's own */
+static const char *smaps;   /* what /proc/self/smaps says; NULL = the kernel's own */
+static const char *meminfo; /* likewise /proc/meminfo; "" = there is none */
 
 FILE *fopen(const char *path, const char *mode)
 {
     if (smaps && strcmp(path, "/proc/self/smaps") == 0) {
         return fmemopen((void *)(uintptr_t)smaps, strlen(smaps), "r");
     }
+    if (meminfo && strcmp(path, "/proc/meminfo") == 0) {
+        return *meminfo ? fmemopen((void *)(uintptr_t)meminfo, strlen(meminfo), "r") : NULL;
+    }
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_int_equal(mode[0], 'r');
     return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
+enum { SMALL = 4096, HUGE = 2 << 20 };
+
+static struct {
+    bool odd;     /* the next mapping begins three small pages behind a huge one */
+    void *dumped; /* what is left out of cores ... */
+    size_t dumped_bytes;
+    void *huge; /* ... and what is to have huge pages */
+    size_t huge_bytes;
+} advice;
+
+void *mmap(void *at, size_t bytes, int prot, int flags, int fd, off_t from)
+{
+    char *map = mmap64(at, bytes + (advice.odd ? HUGE + 3 * SMALL : 0), prot, flags, fd, from);
+    if (advice.odd && map != MAP_FAILED) {
+        map += (HUGE - (uintptr_t)map % HUGE) % HUGE + 3 * SMALL;
+    }
+    return map;
+}
+
+int madvise(void *at, size_t bytes, int what)
+{
+    *(what == MADV_DONTDUMP ? &advice.dumped : &advice.huge) = at;
+    *(what == MADV_DONTDUMP ? &advice.dumped_bytes : &advice.huge_bytes) = bytes;
+    assert_true(what == MADV_DONTDUMP || what == MADV_HUGEPAGE);
+    return 0;
 }
 
 static struct carm_buffer buffer_of(size_t bytes)
@@ -71,8 +102,6 @@ static struct carm_buffer buffer_of(size_t bytes)
     return b;
 }
 
-enum { SMALL = 4096, HUGE = 2 << 20 };
-
 /* Whole pages of 2 MiB, inside what is mapped. */
 TEST(buffers_are_whole_pages)
 {
@@ -80,13 +109,22 @@ TEST(buffers_are_whole_pages)
                                       {HUGE, HUGE},
                                       {HUGE + 1, (size_t)2 * HUGE},
                                       {(size_t)3 * HUGE, (size_t)3 * HUGE}};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct carm_buffer b = buffer_of(sizes[i][0]);
-        assert_int_equal(b.bytes, sizes[i][1]);
+    for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; i++) {
+        advice.odd = i % 2;
+        struct carm_buffer b = buffer_of(sizes[i / 2][0]);
+        advice.odd = false;
+        assert_int_equal(b.bytes, sizes[i / 2][1]);
+        assert_ptr_equal(advice.dumped, b.map);
+        assert_int_equal(advice.dumped_bytes, b.map_bytes);
+        assert_ptr_equal(advice.huge, b.start);
+        assert_int_equal(advice.huge_bytes, b.bytes);
+        const void *map = b.map;
+        assert_int_equal(msync(b.map, SMALL, MS_ASYNC), 0);
         assert_int_equal((uintptr_t)b.start % HUGE, 0);
         assert_true((char *)b.start >= (char *)b.map &&
                     (char *)b.start + b.bytes <= (char *)b.map + b.map_bytes);
         carm_buffer_close(&b);
+        assert_int_equal(msync((void *)(uintptr_t)map, SMALL, MS_ASYNC), -1); /* it is given back */
         assert_null(b.map);
         assert_int_equal(b.bytes, 0);
     }
@@ -155,6 +193,11 @@ TEST(nodes_make_a_policy)
     for (size_t i = 2; i < 15; i++) {
         assert_int_equal(kernel.mask[i], 0);
     }
+    assert_ok(carm_buffer_bind(&b, some + 1, 1, &err));
+    assert_int_equal(kernel.mask[0], 1UL << 63);
+    assert_ok(carm_buffer_bind(&b, (int[]){0, -1}, 2, &err));
+    assert_int_equal(kernel.mode, MPOL_INTERLEAVE);
+    assert_int_equal(kernel.mask[0], 1);
     kernel.refuses = EPERM;
     assert_refused(carm_buffer_bind(&b, some + 1, 1, &err), -CARM_ENOTSUP,
                    "of NUMA node 63 (Operation not permitted): the container forbids mbind");
@@ -191,6 +234,8 @@ TEST(pages_are_huge_where_most_are)
         {"1000000-1400000 rw-p\nAnonHugePages: 0 kB\n", 0, false},
         {"1000000-1400000 rw-p\nAnonHugePages: 1 kB\n", 0, true},
         {"1000000-1400000 rw-p\nShmemHugePages: 4096 kB\n", HUGE, false},
+        {"1000000-1400000 rw-p\nAnonHugePages2 4096 kB\n", HUGE, false},
+        {"1000000-1400000 rw-p\nAnonHugePages: 9 kB\n", 10240, true},
         {"AnonHugePages: 4096 kB\n", HUGE, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -217,6 +262,22 @@ static uint64_t listed(const char *path, const char *key)
     }
     (void)fclose(f);
     return kib * 1024;
+}
+
+TEST(memory_is_what_the_kernel_says)
+{
+    static const struct {
+        const char *text;
+        uint64_t total;
+    } rows[] = {{"MemTotal2: 5 kB\nMemTotal: 7 kB\nMemTotal: 8 kB\n", 7168},
+                {"MemFree: 5 kB\n", 0},
+                {"", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        meminfo = rows[i].text;
+        const uint64_t total = carm_memory_total();
+        meminfo = NULL;
+        assert_int_equal(total, rows[i].total);
+    }
 }
 
 /* A limit of this process leaves less than the machine has; one that is used up leaves nothing. */

@@ -57,6 +57,24 @@ TEST(the_kernel_lists_the_same)
     assert_true(cpu.isa[CARM_SCALAR] && cpu.isa[CARM_SSE]);
 }
 
+TEST(brands_have_no_blanks_around)
+{
+    static const char *const brands[][2] = {
+        {"AMD EPYC 9454 48-Core Processor                ", "AMD EPYC 9454 48-Core Processor"},
+        {"                Intel(R) Xeon(R)  CPU", "Intel(R) Xeon(R)  CPU"},
+        {" a ", "a"},
+        {"                                               ", ""},
+        {"", ""}};
+    for (size_t i = 0; i < sizeof brands / sizeof *brands; i++) {
+        char brand[64 + 1];
+        memset(brand, 'x', sizeof brand);
+        (void)snprintf(brand, 64, "%s", brands[i][0]);
+        carm_cpu_trim(brand);
+        assert_string_equal(brand, brands[i][1]);
+        assert_int_equal(brand[64], 'x');
+    }
+}
+
 /* The hypervisor's name is known by the twelve letters that it writes, or it is "unknown". */
 TEST(hypervisors_have_names)
 {

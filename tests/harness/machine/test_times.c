@@ -76,6 +76,12 @@ TEST(a_repetition_lasts_from_first_start_to_last_end)
     fake.clock.synchronous = false; /* without common time: the longest of the threads' own times */
     assert_near(carm_times_ticks(&fake.team, 3), 20450.0, 0.0);
     assert_near(carm_times_ticks(&fake.team, 4), 20000.0, 0.0);
+    for (int i = 0; i < THREADS; i++) {
+        fake.begin[i][5] = fake.end[i][5] = 0;
+    }
+    assert_near(carm_times_ticks(&fake.team, 5), 0.0, 0.0);
+    fake.clock.synchronous = true;
+    assert_near(carm_times_ticks(&fake.team, 5), 0.0, 0.0);
 }
 
 TEST(ticks_become_seconds_and_cycles)
@@ -111,6 +117,13 @@ TEST(ticks_become_seconds_and_cycles)
     t = describe(&run);
     assert_true(t.unsound);
     assert_near(t.seconds.median, 10e-6, 1e-15);
+    fill(); /* 1.5 times the median is not slow */
+    fake.clock.tsc_hz = 0x1p31;
+    for (size_t r = 0; r < REPS; r++) {
+        fake.begin[0][r] = fake.begin[1][r] = 0;
+        fake.end[0][r] = fake.end[1][r] = r % 4 ? 0x8000 : r % 8 ? 0xc000 : 0xc001;
+    }
+    assert_near(describe(&run).slow_share, 0.125, 0.0);
 }
 
 /* The last block ends with the run. */
@@ -254,6 +267,29 @@ TEST(a_core_is_own_from_nine_tenths_on)
     assert_true(carm_times_is_own(&fake.workers[0], 1));
 }
 
+/* The share of a width is of the full one, 1 at most unless the team is separate, and 1 as long as that is not known. */
+TEST(widths_have_a_share)
+{
+    static const struct {
+        double full, width, together, separate;
+    } rows[] = {{5.0, 5.5, 1.0, 1.1}, {0.8, 0.4, 0.5, 0.5}, {0.0, 3.0, 1.0, 1.0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fill();
+        for (int k = 0; k < THREADS; k++) {
+            fake.workers[k].full_width = rows[i].full;
+            fake.widths[k][3] = rows[i].width;
+        }
+        assert_near(carm_times_own_width(&fake.workers[0], 3), rows[i].together, 1e-12);
+        fake.team.separate = true;
+        assert_near(carm_times_own_width(&fake.workers[0], 3), rows[i].separate, 1e-12);
+    }
+    fake.workers[0].own = 10;
+    fake.workers[1].own = 3;
+    assert_int_equal(carm_times_fewest_own(&fake.team), 3);
+    fake.team.n = 1; /* the other one rests */
+    assert_int_equal(carm_times_fewest_own(&fake.team), 10);
+}
+
 /* Threads that share cores in every round, by the host's doing, have no core of their own to wait for. */
 TEST(paired_threads_need_no_own_core)
 {
@@ -265,6 +301,7 @@ TEST(paired_threads_need_no_own_core)
     }
     fake.team.n = 4;
     assert_true(carm_times_is_own(&fake.workers[0], 0));
+    assert_near(carm_times_own_width(&fake.workers[0], 0), 1.0, 0.0);
     fake.team.n = 2;
     assert_false(carm_times_is_own(&fake.workers[0], 0));
 }
@@ -282,6 +319,9 @@ TEST(shared_blocks_do_not_count)
     assert_near(t.own_share, 0.5, 0.0);
     assert_near(t.seconds.max, 10e-6, 1e-15);
     assert_int_equal(carm_times_fewest_own(&fake.team), REPS - CARM_CLOCK_EVERY);
+    run = (struct carm_times_run){.reps = CARM_CLOCK_EVERY + 8, .most = REPS};
+    assert_int_equal(describe(&run).seconds.n,
+                     REPS - CARM_CLOCK_EVERY); /* nor do they fill what is wanted */
 }
 
 /* Threads that are taken apart: the sum of their own rates. */
@@ -378,6 +418,26 @@ TEST(whole_blocks_are_kept)
     assert_int_equal(t.seconds.n, CARM_CLOCK_EVERY);
     assert_false(run.blind);
     assert_int_equal(fake.workers[1].nprobes, 2);
+    fill(); /* the last block is a short one */
+    run = (struct carm_times_run){.reps = REPS, .most = CARM_CLOCK_EVERY + 8};
+    fake.workers[0].done = fake.workers[1].done = CARM_CLOCK_EVERY + 8;
+    carm_times_end(&fake.team, &run);
+    assert_int_equal(run.done, CARM_CLOCK_EVERY + 8);
+    assert_int_equal(fake.workers[1].own, CARM_CLOCK_EVERY + 8);
+}
+
+/* A single repetition of a separate team is one. */
+TEST(one_repetition_counts)
+{
+    struct carm_times t;
+    struct carm_times_run run = {.reps = 1, .most = 1};
+    fill();
+    fake.team.separate = true;
+    fake.workers[0].done = fake.workers[1].done = fake.workers[0].blocks = fake.workers[1].blocks =
+        1;
+    carm_times_end(&fake.team, &run);
+    assert_true(carm_times_describe(&fake.team, &run, &t));
+    assert_int_equal(t.seconds.n, 1);
 }
 
 TEST(a_first_block_counts_in_part)
@@ -387,6 +447,19 @@ TEST(a_first_block_counts_in_part)
     fake.workers[0].done = 8;
     fake.workers[1].done = 7;
     fake.workers[0].blocks = fake.workers[1].blocks = 0;
+    struct carm_times_run planted = run;
+    for (int i = 0; i < THREADS;
+         i++) { /* looks: before the block, none after it, and of an older run */
+        fake.ratios[i][1] = fake.widths[i][1] = 0.0;
+        fake.ratios[i][2] = fake.ratios[i][3] = fake.widths[i][2] = fake.widths[i][3] = 7.0;
+    }
+    carm_times_end(&fake.team, &planted);
+    for (int i = 0; i < THREADS; i++) { /* the look before it stands for the one after it */
+        assert_near(fake.ratios[i][1], 1.5, 0.0);
+        assert_near(fake.widths[i][1], 5.0, 0.0);
+        assert_near(fake.ratios[i][3] + fake.widths[i][3], 14.0, 0.0);
+        assert_int_equal(fake.workers[i].nprobes, 2);
+    }
     struct carm_times t = describe(&run);
     assert_int_equal(run.done, 7);
     assert_int_equal(t.seconds.n, 7);
@@ -407,6 +480,7 @@ TEST(a_first_block_counts_in_part)
     fake.team.separate = true;
     t = describe(&run);
     assert_false(carm_times_describe(&fake.team, &run, &t));
+    assert_false(run.blind);
     assert_int_equal(run.done, 0);
     assert_int_equal(t.seconds.n, 0);
 }
@@ -590,17 +664,17 @@ TEST(the_tsc_has_its_frequency)
     assert_near(tsc.tsc_hz / ((t1 - t0) / (n1 - n0) * 1e9), 1.0, 1e-3);
 }
 
-/* The eighth number of the team's processors 0 and 2; neither the sum of all nor what follows the processors. */
+/* The eighth number of the team's processors 0 and 9; neither the sum of all nor what follows the processors. */
 TEST(time_that_the_hypervisor_took)
 {
-    static char stat[] = "cpu  1 2 3 4 5 6 7 991 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\n"
-                         "cpu1 1 2 3 4 5 6 7 900 9 10\ncpu2 1 2 3 4 5 6 7 11 9 10\n"
+    static char stat[] = "cpu  0 2 3 4 5 6 7 991 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\n"
+                         "cpu1 1 2 3 4 5 6 7 900 9 10\ncpu9 1 2 3 4 5 6 7 11 9 10\n"
                          "intr 8\ncpu0 1 2 3 4 5 6 7 5000 9 10\n";
     FILE *f = fmemopen(stat, sizeof stat - 1, "r");
     assert_non_null(f);
     fill();
     fake.workers[0].pu = 0;
-    fake.workers[1].pu = 2;
+    fake.workers[1].pu = 9;
     assert_near(carm_times_stolen(&fake.team, f), 91.0, 0.0);
     (void)fclose(f);
 }

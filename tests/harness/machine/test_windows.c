@@ -7,12 +7,13 @@
 #include "harness/machine/window.h"
 #include "tests/harness/machine/machine.h"
 
-enum { EMPTY, COPY, COPY_NT, DOT, TRIAD, FOUR, SIX, JUMP, RANDOM, MIXED, CODES };
-static const char *const names[CODES] = {"empty.scalar.dp",      "A.sse.dp.1:1.u4.s2",
-                                         "A.sse.dp.1:1nt.u4.s2", "C.sse.dp.2:0.mad.u4.f8.c4.s2",
-                                         "A.sse.dp.2:1.u4.s3",   "A.sse.dp.update.u8.s4",
-                                         "A.sse.dp.2:1.u8.s6",   "A.sse.dp.1:0.u8.j8",
-                                         "R.sse.dp.u4",          "B.sse.dp.mad.f16.c8.i45"};
+enum { EMPTY, COPY, COPY_NT, DOT, TRIAD, FOUR, SIX, JUMP, JUMP_2, RANDOM, MIXED, CODES };
+static const char *const names[CODES] = {"empty.scalar.dp",        "A.sse.dp.1:1.u4.s2",
+                                         "A.sse.dp.1:1nt.u4.s2",   "C.sse.dp.2:0.mad.u4.f8.c4.s2",
+                                         "A.sse.dp.2:1.u4.s3",     "A.sse.dp.update.u8.s4",
+                                         "A.sse.dp.2:1.u8.s6",     "A.sse.dp.1:0.u8.j8",
+                                         "A.sse.dp.1:0.u8.j2",     "R.sse.dp.u4",
+                                         "B.sse.dp.mad.f16.c8.i45"};
 
 static int set_up(void **state)
 {
@@ -58,6 +59,26 @@ TEST(streams_share_a_set)
     assert_int_equal(carm_window_span(&image->codes[COPY], &least), 2048 + least.window_bytes);
 }
 
+/* The distance of streams is the largest odd multiple of 2 KiB (of six streams: 512 bytes) that is at most an even share
+ * of the set, or the smallest one; each has what the others' distances leave. */
+TEST(streams_have_their_share)
+{
+    static const struct {
+        int code;
+        uint64_t set, each, distance;
+    } rows[] = {{COPY, 2048, 64, 2048},     {COPY, 3072, 1024, 2048},  {COPY, 8192, 2048, 2048},
+                {COPY, 11008, 4864, 6144},  {COPY, 12288, 6144, 6144}, {COPY, 16384, 6144, 6144},
+                {COPY, 17408, 7168, 10240}, {SIX, 10000, 1536, 1536}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct carm_code *code = &image->codes[rows[i].code];
+        struct carm_shape s;
+        carm_measure_shape_of(code, rows[i].set, 1000, &s);
+        fail_if(s.windows * s.window_bytes != rows[i].each, "row %zu: %llu bytes each", i,
+                (unsigned long long)(s.windows * s.window_bytes));
+        assert_int_equal(carm_window_distance(code, &s), rows[i].distance);
+    }
+}
+
 /* A set of ten iterations: as many passes or windows as hold what is wanted. */
 TEST(shapes_of_one_stream)
 {
@@ -75,6 +96,29 @@ TEST(shapes_of_one_stream)
         assert_int_equal(s.windows, rows[i].windows);
         assert_int_equal(s.window_bytes, s.iterations * stride);
     }
+}
+
+/* A set of less than an iteration is one; a cursor behind a set, of a run on another one, is its begin. */
+TEST(sets_have_a_begin)
+{
+    static char base[1]; /* only addresses are formed */
+    const struct carm_code *code = &image->codes[JUMP];
+    struct carm_windows w;
+    struct carm_shape s;
+    carm_measure_shape_of(code, 1, 7, &s);
+    assert_int_equal(s.iterations, 1);
+    assert_int_equal(s.passes, 7);
+    carm_measure_shape_of(code, 10 * code->account.stride_bytes, 1, &s);
+    assert_int_equal(s.windows, 10);
+    for (uint64_t behind = 0; behind < 3; behind++) {
+        carm_windows_begin(&w, code, &s, base, (10 + behind) * s.window_bytes, 1, 0);
+        assert_ptr_equal(carm_windows_at(&w), base);
+    }
+    for (int i = 0; i < 10; i++) {
+        carm_windows_next(&w);
+    }
+    assert_true((uintptr_t)carm_windows_at(&w) ==
+                (uintptr_t)base + 64); /* the next lap is a line further */
 }
 
 /* SplitMix64 from 0 on. source: Vigna's splitmix64.c, its first four numbers; the lowest bits say how many of the highest
@@ -118,39 +162,42 @@ TEST(one_stream_has_no_distance)
     assert_int_equal(carm_window_span(&image->codes[MIXED], &s), 0);
 }
 
-/* Eight laps of a stride of eight read every line of the set once; a run that goes on where another one
+/* As many laps as a stride has lines read every line of the set once; a run that goes on where another one
  * ended goes on with its lap, too. */
 TEST(laps_of_a_jump_read_all)
 {
     static uint8_t seen[4096];
     static char base[1]; /* only addresses are formed */
-    const struct carm_code *code = &image->codes[JUMP];
     struct carm_shape s;
     struct carm_windows w;
-    carm_measure_shape_of(code, sizeof seen * 64, 10, &s);
-    assert_true(s.windows > 5);
-    memset(seen, 0, sizeof seen);
-    uint64_t cursor = 0;
-    for (uint64_t n = 0; n < 8 * s.windows; n++) {
-        if (n % 7 == 0) {
-            carm_windows_begin(&w, code, &s, base, cursor, 1, 0);
-        }
-        assert_int_equal(carm_windows_extra(&w), 0);
-        const uint64_t at = (uintptr_t)carm_windows_at(&w) - (uintptr_t)base;
-        for (uint64_t i = 0; i < s.iterations; i++) {
-            for (uint64_t line = 0; line < 2; line++) { /* of an iteration */
-                const uint64_t k = at / 64 + (2 * i + line) * 8;
-                assert_true(k < s.windows * s.window_bytes / 64);
-                seen[k]++;
+    for (int jump = JUMP; jump <= JUMP_2; jump++) {
+        const struct carm_code *code = &image->codes[jump];
+        const uint64_t lines = code->spec.stride;
+        carm_measure_shape_of(code, sizeof seen * 64, 10, &s);
+        assert_true(s.windows > 5);
+        memset(seen, 0, sizeof seen);
+        uint64_t cursor = 0;
+        for (uint64_t n = 0; n < lines * s.windows; n++) {
+            if (n % 7 == 0) {
+                carm_windows_begin(&w, code, &s, base, cursor, 1, 0);
             }
+            assert_int_equal(carm_windows_extra(&w), 0);
+            const uint64_t at = (uintptr_t)carm_windows_at(&w) - (uintptr_t)base;
+            for (uint64_t i = 0; i < s.iterations; i++) {
+                for (uint64_t line = 0; line < 2; line++) { /* of an iteration */
+                    const uint64_t k = at / 64 + (2 * i + line) * lines;
+                    assert_true(k < s.windows * s.window_bytes / 64);
+                    seen[k]++;
+                }
+            }
+            carm_windows_next(&w);
+            cursor = carm_windows_cursor(&w);
         }
-        carm_windows_next(&w);
-        cursor = carm_windows_cursor(&w);
+        for (uint64_t k = 0; k < s.windows * s.window_bytes / 64; k++) {
+            assert_int_equal(seen[k], 1);
+        }
+        assert_int_equal(cursor, 0);
     }
-    for (uint64_t k = 0; k < s.windows * s.window_bytes / 64; k++) {
-        assert_int_equal(seen[k], 1);
-    }
-    assert_int_equal(cursor, 0);
 }
 
 static int by_value(const void *a, const void *b)
