@@ -40,7 +40,9 @@ TEST(nothing_is_no_limit)
                                             {"/sys/fs/cgroup/cgroup.procs", "1\n"}};
     const struct file odd[FILES_MOST] = {
         {"/proc/self/cgroup", "\n:\n0\n0:::\n7:cpu\n0::/a\n"},
-        {"/proc/self/mountinfo", "x\n - \n - cgroup2\n1 2 3\n" V2},
+        {"/proc/self/mountinfo",
+         "x\n - \n - cgroup2\n1 2 3\n30 24 0:27 /\n30 24 0:27 - cgroup2 cgroup2 rw\n" V2},
+        {"/a/cpu.max", "100000 100000\n"}, /* what lines that are none would name */
         {"/sys/fs/cgroup/a/cpu.max", "-5 100000\n"},
         {"/sys/fs/cgroup/a/memory.max", "lots\n"},
         {"/sys/fs/cgroup/cpu.max", "50000 0\n"},
@@ -97,6 +99,26 @@ TEST(version_1)
     assert_true(l.cpus == 0.5);
     assert_int_equal(l.memory_bytes, 300 * MIB);
     assert_int_equal(l.memory_left, 260 * MIB);
+}
+
+/* The least quota and memory of a group and those above it, up to the mount's folder. A quota of 0 is none, and files that
+ * are more than what is used are not taken off. */
+TEST(the_least_of_all_groups)
+{
+    const struct file files[FILES_MOST] = {
+        {"/proc/self/cgroup", "0::/a/b/c\n"},
+        {"/proc/self/mountinfo", V2},
+        {"/sys/fs/cgroup/a/b/c/cpu.max", "50000 100000\n"},
+        {"/sys/fs/cgroup/a/b/cpu.max", "0 100000\n"},
+        {"/sys/fs/cgroup/a/cpu.max", "200000 100000\n"},
+        {"/sys/fs/cpu.max", "10000 100000\n"},
+        {"/sys/fs/cgroup/a/memory.max", "104857600\n"},
+        {"/sys/fs/cgroup/a/memory.current", "10485760\n"},
+        {"/sys/fs/cgroup/a/memory.stat", "inactive_file 20971520\n"}};
+    const struct carm_limits l = read_limits(files);
+    assert_true(l.cpus == 0.5);
+    assert_int_equal(l.memory_bytes, 100 * MIB);
+    assert_int_equal(l.memory_left, 90 * MIB);
 }
 
 /* Memory in version 1, the rest in version 2. */
@@ -172,7 +194,7 @@ TEST(containers)
     }
 }
 
-/* A mount's folder whose name has characters that mountinfo writes as three octal digits, and digits that are none of
+/* A mount's folder, and the group that it shows, whose names have characters that mountinfo writes as three octal digits, and digits that are none of
  * these. */
 TEST(names_of_mounts_are_unescaped)
 {
@@ -184,9 +206,12 @@ TEST(names_of_mounts_are_unescaped)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char mount[128];
         char path[64];
-        snprintf(mount, sizeof mount, "30 24 0:27 / /a%sb rw - cgroup2 cgroup2 rw\n", names[i][0]);
-        snprintf(path, sizeof path, "/a%sb/cpu.max", names[i][1]);
-        const struct file files[FILES_MOST] = {{"/proc/self/cgroup", "0::/\n"},
+        char group[64];
+        snprintf(mount, sizeof mount, "30 24 0:27 /t%s /a%sb rw - cgroup2 cgroup2 rw\n",
+                 names[i][0], names[i][0]);
+        snprintf(path, sizeof path, "/a%sb/g/cpu.max", names[i][1]);
+        snprintf(group, sizeof group, "0::/t%s/g\n", names[i][1]);
+        const struct file files[FILES_MOST] = {{"/proc/self/cgroup", group},
                                                {"/proc/self/mountinfo", mount},
                                                {path, "300000 100000\n"}};
         fail_if(read_limits(files).cpus != 3.0, "%s", names[i][0]);
