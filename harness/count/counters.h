@@ -33,7 +33,7 @@ struct carm_counter_set; /* some of the provider's events on one target; used by
 
 /* recipe is borrowed until close. CARM_PAPI_LIBRARY and CARM_LIKWID_LIBRARY in the environment name a
  * library file to load instead of the system's. The libraries stay loaded. likwid prints while it
- * starts. Standard error of the whole process is discarded meanwhile (about a second), so open likwid
+ * starts. Standard error of the whole process is redirected meanwhile (about a second), so open likwid
  * before other threads print.
  * returns 0, -CARM_ENOTSUP with carm_probe's reason and remedy, -CARM_ENOMEM. AUTO that finds nothing
  * is -CARM_ENOTSUP, too. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The machine that a command measures on, and its turn to measure there. */
+/* The machine on which a command measures, and the lock for its turn to measure. */
 #pragma once
 
 #include "harness/machine/clock.h"
@@ -25,10 +25,10 @@ int carm_host_look(struct carm_host *host, const char *on, struct carm_observer 
 int carm_host_open(struct carm_host *host, const char *on, struct carm_observer *observer,
                    struct carm_err *err);
 
-/* Places threads as a model's were. layout: words of --threads, "" = as usual. returns as carm_topo_threads */
+/* Places threads like the threads of a model. layout: its words of --threads, "" = as usual. returns as carm_topo_threads */
 int carm_host_lay_out(const struct carm_host *host, const char *layout, struct carm_err *err);
 
-/* Warns of a CPU quota, waits until nobody else measures here, then measures the clock.
+/* Warns of a CPU quota, waits until no other process measures on this node, then measures the clock.
  * command, output, wait  see carm_node_lock_open
  * returns as carm_node_lock_open, CARM_NODE_ASIDE included, or as carm_clock_open */
 int carm_host_enter(struct carm_host *host, const char *command, const char *output,

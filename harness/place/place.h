@@ -23,10 +23,9 @@
 int carm_topo_on(struct carm_topo *topo, const char *on, struct carm_err *err);
 
 /* Reads the words of --threads, joined by commas: each is a number of threads and the hardware
- * threads that they take. N/UNIT is N on each unit. Numbers fill the machine as topo->order does
- * (compact), or go round sockets, memory domains and caches in turn (spread). topo->order becomes
- * the order in which the first threads are each set in turn; topo->layout keeps the words where some set differs
- * from the usual one.
+ * threads that they take. N/UNIT is N on each unit. Threads fill the machine in the order of topo->order
+ * (compact), or go round sockets, memory domains and caches in turn (spread). Sets topo->order so that its first n
+ * threads are the set for each number n; topo->layout keeps the words if a set differs from the usual one.
  * threads  [most] out: numbers of threads, ascending
  * returns 0, -CARM_EINVAL (unknown words, too many, sets that do not contain one another) or
  * -CARM_ENOMEM */
@@ -52,9 +51,9 @@ char *carm_topo_cpus(const struct carm_topo *topo, int n, char *dst, size_t size
 struct carm_topo_unit {
     char words[CARM_TOPO_PLACE_MAX]; /* "l3:0-3"; of one kind of core "kind:p" */
     int count;
-    int cores, pus;              /* of one, the most; 0 for a node without processors */
-    int least_cores, least_pus;  /* the least */
-    uint64_t bytes, least_bytes; /* size of one cache, the most and the least, or a memory-only
+    int cores, pus;              /* of the largest unit; 0 for a node without processors */
+    int least_cores, least_pus;  /* of the smallest unit */
+    uint64_t bytes, least_bytes; /* size of the largest and the smallest cache, or a memory-only
                                   * node's memory; 0 = unknown */
     int level;                   /* of a cache, else 0 */
     bool memory;                 /* a NUMA node without processors of its own */

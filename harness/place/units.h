@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The sorts of places that a machine has, for the units of harness/place/. */
+/* The sorts of places that a machine has, for the other files of harness/place/. */
 #pragma once
 
 #include <hwloc.h>
@@ -27,11 +27,11 @@ int carm_place_kinds(const struct carm_topo *topo);
  * at      counts from 0
  * set     out, changed only where the unit exists
  * number  out: the number in its word
- * returns 1; 0 behind the last; -1 = it has no processors of its own, and is no place */
+ * returns 1; 0 after the last unit; -1 = the unit has no processors, and is no place */
 int carm_place_unit_at(const struct carm_topo *topo, enum carm_place_unit unit, int at,
                        hwloc_bitmap_t set, int *number);
 
-/* "l3:0-3", "kind:p,e"; "" where the machine has none. returns dst */
+/* All units of a sort in words: "l3:0-3", "kind:p,e"; "" = the machine has none. returns dst */
 char *carm_place_words(const struct carm_topo *topo, enum carm_place_unit unit,
                        char dst[CARM_TOPO_PLACE_MAX]);
 
@@ -44,12 +44,12 @@ int carm_place_cores(const struct carm_topo *topo, hwloc_const_bitmap_t set);
 /* The last cache that some cores share, or the memory domain. */
 enum carm_place_unit carm_place_last_cache(const struct carm_topo *topo);
 
-/* A hardware thread, and where it is. */
+/* A hardware thread and its place. */
 struct carm_seat {
     int cpu;
-    int unit[UNITS]; /* which of each sort, counted from 0; NO_UNIT = none */
-    int smt;         /* how many of its core go before it */
-    int key[6];      /* by which a layout sorts */
+    int unit[UNITS]; /* number of its unit of each sort, counted from 0; NO_UNIT = none */
+    int smt;         /* number of hardware threads of its core that come before it */
+    int key[6];      /* sort key of a layout */
 };
 
 /* All hardware threads in topo->order. returns [topo->pus] to be freed; NULL = not enough memory */

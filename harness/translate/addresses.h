@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "harness/translate/records.h"
 
-/* As enum carm_access_kind of models/caches/hierarchy.h. */
+/* The same kinds as enum carm_access_kind of models/caches/hierarchy.h. */
 enum carm_address_kind {
     CARM_ADDRESS_LOAD,
     CARM_ADDRESS_STORE,
@@ -19,24 +19,24 @@ enum carm_address_kind {
 };
 
 /* The receiver of the addresses, called by one thread of carm at a time. Accesses of one thread
- * come in program order. Accesses of several threads come 16 of each at a time, by their time; a
- * time is known for the first and last of 3800 records, the others are interpolated. A running
+ * come in program order. Accesses of several threads come in order of time, 16 of a thread at once; the
+ * first and last of 3800 records have a time stamp, the other times are interpolated. A running
  * thread waits for the other running threads, so that no thread is far ahead.
  * thread   numbered from 0 by their start, through all processes
  * address  of the thread's process; bits 47 .. 60 are the process's number
- * by       the instruction */
+ * by       the instruction that makes the access */
 struct carm_address_by {
     uint32_t program, counter; /* the instruction's block, see struct carm_block_place */
     uint32_t at;               /* bytes from the block's begin */
     bool varies;               /* its number of accesses differs from execution to execution */
     bool repeated;   /* a string instruction; with sampling, neighbouring elements of one line
-                      * are one access, and all are taken or passed */
-    uint32_t window; /* with sampling: as of struct carm_chunk */
+                      * are one access, and the sink gets each line by take or passed */
+    uint32_t window; /* with sampling: see struct carm_chunk */
 };
 struct carm_address_sink {
     void (*take)(void *arg, uint32_t thread, uint64_t address, uint32_t bytes,
                  enum carm_address_kind kind, const struct carm_address_by *by);
-    /* n accesses of a string instruction to lines that are not recorded then. NULL: take gets these, too */
+    /* n accesses of a string instruction to lines that are not recorded at that time. NULL: take gets them, too */
     void (*passed)(void *arg, uint64_t n, enum carm_address_kind kind,
                    const struct carm_address_by *by);
     void *arg;

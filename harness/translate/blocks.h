@@ -19,7 +19,7 @@ struct carm_executed {
     uint32_t module; /* number in carm_blocks.modules */
     uint64_t at;     /* offset in the file; without a file, the address */
     uint64_t executions;
-    struct carm_tally_row row; /* pc and target are offsets, too */
+    struct carm_tally_row row; /* its pc and target are offsets in the file */
 };
 
 /* Counts of the instructions at this place beyond the executions of their block, modulo 2^64. */
@@ -29,7 +29,7 @@ struct carm_extra {
     struct carm_step_counts counts;
 };
 
-/* Where the code of a counter is; counters of all programs, by which records of addresses name blocks. */
+/* Where the code of a counter is, for all programs' counters. Records of addresses name a block by its counter. */
 struct carm_block_place {
     uint32_t program, counter;
     uint32_t module;
@@ -46,7 +46,7 @@ struct carm_blocks {
     uint64_t seed;
     struct carm_extra *extras; /* sorted, each place once */
     size_t nextras, extras_room;
-    struct carm_step_counts rest;    /* of no place */
+    struct carm_step_counts rest;    /* counts without a place */
     struct carm_block_place *places; /* sorted by program and counter */
     size_t nplaces, places_room;
 };

@@ -11,7 +11,7 @@
 #define CARM_CPU_WORDS "x86-64-v2|x86-64-v3|x86-64-v4|zen3|skylake-avx512|native"
 
 /* The CPU of that name, as cpuid shows it to a program; all zero for native.
- * returns 0, -CARM_EINVAL (no such name) or -CARM_ENOTSUP (this machine lacks an instruction of it, which is named) */
+ * returns 0, -CARM_EINVAL (no such name) or -CARM_ENOTSUP (names an instruction of that CPU that this machine lacks) */
 int carm_cpu_find(const char *name, struct carm_cpu_view *out, struct carm_err *err);
 
 /* The text of /proc/cpuinfo for that view. returns dst */

@@ -16,7 +16,7 @@
 enum { CARM_IMAGE_CODES = 2 };
 
 struct carm_engine {
-    uint64_t version; /* a hash of it and of libZydis */
+    uint64_t version; /* a hash of the engine and of libZydis */
     int fd;           /* -1 = none */
     uint64_t at;      /* CARM_IMAGE_AT or CARM_IMAGE_LOW */
     uint64_t bytes;

@@ -21,9 +21,9 @@ struct carm_ready_files;
  * tally, control  file descriptors (harness/translate/tally.h)
  * records  file descriptor of the records (harness/translate/records.h); -1 = no addresses wanted
  * cpu  that the program sees
- * code  shared blocks and ready code (harness/translate/layout.h), where no addresses are wanted
- * program, sample  of the records
- * returns 0, -CARM_ENOTSUP (not counted; err has the reason as a phrase), -CARM_EIO (it has
+ * code  shared blocks and ready code (harness/translate/layout.h), if no addresses are wanted
+ * program, sample  members of the records
+ * returns 0, -CARM_ENOTSUP (not counted; err has the reason as a phrase), -CARM_EIO (the process is
  * gone) */
 int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *low, int tally,
                 int control, int records, const struct carm_ready_files *code, uint32_t program,
@@ -31,7 +31,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
                 struct carm_err *err);
 
 /* Sets boot->ranges to the executable memory of /proc/PID/maps.
- * code  the ranges of its files are noted; NULL = none
+ * code  files whose ranges get their map's number; NULL = none
  * returns false when there are no ranges, or too many */
 bool carm_inject_ranges(FILE *maps, const struct carm_ready_files *code, struct carm_boot *boot);
 
@@ -41,7 +41,7 @@ bool carm_inject_ranges(FILE *maps, const struct carm_ready_files *code, struct 
  * pid  see carm_inject; may also not have returned from its exec */
 void carm_inject_random(pid_t pid);
 
-/* On from where it has stopped. If the kernel refuses that, it is killed: it would be stopped for ever.
+/* Continues a stopped process. If the kernel refuses, kills the process, which would stay stopped for ever.
  * request  PTRACE_CONT, PTRACE_LISTEN or PTRACE_DETACH
- * signo    that it gets; 0 = none */
+ * signo    signal for the process; 0 = none */
 void carm_inject_let_go(pid_t pid, int request, int signo);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The stock: translated blocks for all programs of a run. carm's builder writes it (harness/translate/stock.h), counted
- * programs read it: their mapping, and each that they could make, is read-only by a seal. The engine copies a block
- * from here in place of decoding the program's code.
+ * programs read it: a seal of the file makes their mappings read-only. The engine copies a block from the stock instead
+ * of decoding the program's code.
  *
  * A block is not trusted to belong to a file. A block holds the bytes that were translated and the bytes elsewhere that
  * its translation depends on. A program uses a block only where the program's memory has the same bytes. So a program
@@ -20,18 +20,18 @@ enum {
 
 struct carm_stock {
     uint32_t used;   /* units */
-    uint32_t blocks; /* in it */
+    uint32_t blocks; /* number of blocks */
     uint32_t
         places[CARM_STOCK_PLACES]; /* by carm_stock_place: the first block, in units; 0 = none */
 };
 
-/* A block. Its parts follow one another, each of whole units: the program's bytes; those of the two places elsewhere;
+/* A block. Its parts follow one another, each of whole units: the program's bytes; the bytes of the two peeked places;
  * code; code that is rarely executed; maps; links; rows of counters; fixes. */
 struct carm_stock_block {
-    uint32_t next; /* of its place, in units; 0 = none */
+    uint32_t next; /* next block with the same place, in units; 0 = none */
     uint32_t size; /* in units, with its parts */
     uint16_t bytes, code, rare;
-    uint16_t inc_end, nmaps, nfixes; /* as in struct carm_block */
+    uint16_t inc_end, nmaps, nfixes; /* see struct carm_block */
     uint8_t nlinks, nrows, copies;
     uint8_t align; /* address of the code modulo 64, a multiple of 8 */
     /* code behind the block on which flags_free depends: offsets from pc, and bytes */
@@ -39,7 +39,7 @@ struct carm_stock_block {
     uint16_t npeeked[2];
     uint32_t place; /* carm_stock_place */
     int64_t from_code,
-        from_rare; /* from the code, where it was translated, to pc and to the rare code */
+        from_rare; /* from the code, at its address in the builder, to pc and to the rare code */
 };
 
 struct carm_stock_link {
@@ -56,10 +56,10 @@ enum {
 /* A place in the code whose bytes differ in a copy at another address. */
 enum carm_stock_how {
     CARM_FIX_RELATIVE, /* 32 bits to the program's memory, from the instruction's end */
-    CARM_FIX_LINK,     /* 32 bits: number of a link, here from 0 */
-    CARM_FIX_COUNTER,  /* 32 bits: place of a counter behind gs, here its number from 0 */
-    CARM_FIX_RARE,     /* 32 bits from code to the rare code */
-    CARM_FIX_PC,       /* 64 bits: address of the program's code, here from pc */
+    CARM_FIX_LINK,     /* 32 bits: number of a link; in the stock, counted from the block's first */
+    CARM_FIX_COUNTER, /* 32 bits: offset of a counter from gs; in the stock, its number in the block */
+    CARM_FIX_RARE,    /* 32 bits from code to the rare code */
+    CARM_FIX_PC,      /* 64 bits: address of the program's code; in the stock, minus pc */
 };
 
 struct carm_stock_fix {
@@ -73,7 +73,7 @@ static inline uint32_t carm_stock_units(uint64_t bytes)
     return (uint32_t)((bytes + CARM_STOCK_UNIT - 1) / CARM_STOCK_UNIT);
 }
 
-/* By the first 8 bytes of code and their place in a page, which no mapping of a file changes. */
+/* A hash of the first 8 bytes of code and of their offset in the page, which is the same in each mapping of a file. */
 static inline uint32_t carm_stock_place(uint64_t pc, uint64_t first)
 {
     const uint64_t key = (first ^ (pc & 0xfff) << 52) * UINT64_C(0x9e3779b97f4a7c15);
@@ -83,7 +83,7 @@ static inline uint32_t carm_stock_place(uint64_t pc, uint64_t first)
 /* Code of a file, which the builder has mapped. */
 struct carm_stock_job {
     uint64_t begin, end;
-    const uint32_t *offsets; /* [n] of blocks, from begin; any number may stand there */
+    const uint32_t *offsets; /* [n] of blocks, from begin; not checked: programs write them */
     uint32_t n;
 };
 
@@ -94,7 +94,7 @@ static inline const struct carm_stock_block *carm_stock_at(const struct carm_sto
                                                            (uint64_t)unit * CARM_STOCK_UNIT);
 }
 
-/* A part of a block: so many units from it. */
+/* The part of a block that begins `units` units from the block's begin. */
 static inline const uint8_t *carm_stock_data(const struct carm_stock_block *b, uint32_t units)
 {
     return (const uint8_t *)b + (uint64_t)units * CARM_STOCK_UNIT;
@@ -107,7 +107,7 @@ static inline uint64_t carm_stock_word(const void *at)
     return word;
 }
 
-/* Where the parts of a block begin, in units from it. */
+/* Where the parts of a block begin, in units from the block's begin. */
 struct carm_stock_parts {
     uint32_t bytes, peeked[2], code, rare, maps, links, rows, fixes, end;
 };
@@ -127,11 +127,12 @@ static inline void carm_stock_part(const struct carm_stock_block *b, uint32_t ro
     p->end = p->fixes + carm_stock_units(b->nfixes * sizeof(struct carm_stock_fix));
 }
 
-/* Ready code: all blocks that a program executes, linked to each other at the addresses that its files had in an earlier
- * execution. carm makes it from the stock (harness/translate/ready.h), or the earlier execution leaves it at its end. The
- * program maps it privately, and executes the blocks of a file once the file is mapped there with the same bytes. */
+/* Ready code: all blocks that a program executes, linked to each other at the addresses that its files had in an
+ * earlier execution. carm makes it from the stock (emit/ready.c), or the earlier execution leaves it at its end. The
+ * program maps it privately, and executes the blocks of a file once the file is mapped at its address with the same
+ * bytes. */
 #define CARM_READY_AT UINT64_C(0x7e8d00000000)
-/* Where a program leaves ready code: a file in memory, which carm has mapped there empty. */
+/* Where a program leaves ready code: an empty file in memory, which carm has mapped at this address. */
 #define CARM_LEFT_AT UINT64_C(0x7e8c00000000)
 
 enum {
@@ -147,13 +148,13 @@ struct carm_ready_part {
 };
 
 struct carm_ready {
-    uint64_t bytes;      /* of the file; 0 = it is not whole */
+    uint64_t bytes;      /* of the file; 0 = the file is incomplete */
     uint64_t key, check; /* on disk (kept.h) */
     uint32_t nblocks, nlinks, nmaps, places, counters, nfiles, nregions, unused;
     /* tables of the engine's cache, rows and maps of the tally, struct carm_ready_file */
     struct carm_ready_part blocks, links, maps, hash, rows, tally_maps, files;
     struct carm_ready_part
-        table; /* of indirect branches, with the entries of files that say so; 0 bytes = none */
+        table; /* of indirect branches, with the entries of files whose `entered` is not 0; 0 bytes = none */
     struct carm_ready_region {
         uint64_t begin, at, rare_begin, rare;
         uint64_t nblocks;
@@ -165,7 +166,7 @@ struct carm_ready {
 enum carm_ready_entered {
     CARM_ENTERED_NOT,
     CARM_ENTERED_FIRST, /* the file is mapped when the program begins */
-    CARM_ENTERED_LATER, /* the program maps it: the file must be the same then, or its entries leave the table */
+    CARM_ENTERED_LATER, /* the program maps the file later: if its bytes differ, its entries leave the table */
 };
 
 /* Code of a mapped file that the blocks depend on, as lines, and the blocks that indirect branches enter. */
@@ -179,11 +180,11 @@ struct carm_ready_run {
     uint32_t line, n; /* from the file's begin */
 };
 struct carm_ready_entry {
-    uint64_t entry, chain; /* for another target, it leads to chain */
+    uint64_t entry, chain; /* a branch to another target goes on from entry to chain */
     uint32_t place, block;
 };
 
-/* What ready code is made of. */
+/* The inputs from which ready code is made. */
 struct carm_ready_job {
     const struct carm_stock *stock;
     const void
@@ -197,11 +198,11 @@ struct carm_ready_job {
 struct carm_ready_files {
     int stock, ready, left;            /* file descriptors; -1 = none */
     uint64_t bytes;                    /* of the ready code */
-    const struct carm_tally_map *maps; /* [nmaps] that the ready code knows */
+    const struct carm_tally_map *maps; /* [nmaps] files of the ready code */
     uint32_t nmaps;
 };
 
-/* A page, or more, of the file. */
+/* A part of ready code, in memory. */
 static inline void *carm_ready_at(const struct carm_ready *r, const struct carm_ready_part *part)
 {
     return (char *)(uintptr_t)r + part->at;

@@ -38,7 +38,7 @@ struct carm_modules {
 void carm_modules_open(struct carm_modules *modules);
 void carm_modules_close(struct carm_modules *modules);
 
-/* The number of a module; a number that equals the former n is a new module.
+/* Finds or adds a module. The module is new if its number equals the former n.
  * fd  of its file; taken; -1 = none
  * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
 int carm_modules_add(struct carm_modules *modules, const char *path, size_t length, uint64_t code,
@@ -63,7 +63,7 @@ int carm_modules_find(struct carm_modules *modules, const char *path, size_t len
  * returns 0, -CARM_ENOMEM, -CARM_EFORMAT */
 int carm_modules_copy(struct carm_modules *to, const struct carm_modules *from, uint32_t *number);
 
-/* Whether the file at a path is the one that was mapped, and as it was then. */
+/* Whether the file at a path is the mapped file, unchanged since it was mapped. */
 bool carm_module_is_unchanged(const char *path, uint64_t inode, uint64_t time_ns);
 /* Opens a regular file. returns -1 for a missing file, and for devices and pipes, whose opening
  * may block */

@@ -11,8 +11,8 @@
 
 enum {
     CARM_CHUNKS = 4096,          /* chunks of all threads: being filled, or waiting to be taken */
-    CARM_CHUNKS_ALONE = 128,     /* full chunks that an only thread may have ... */
-    CARM_CHUNKS_AMONG = 2,       /* ... and each of several threads: few, so that the threads
+    CARM_CHUNKS_ALONE = 128,     /* most full chunks of a thread that runs alone ... */
+    CARM_CHUNKS_AMONG = 2,       /* ... and of each of several threads: few, so that the threads
                                   * advance together */
     CARM_CHUNKS_OWNERS = 4096,   /* counters of full chunks, by a thread's number modulo this */
     CARM_CHUNK_BYTES = 64 << 10, /* chunks are aligned to their size */
@@ -31,7 +31,7 @@ struct carm_record {
 };
 _Static_assert(sizeof(struct carm_record) == 16, "as CARM_CHUNK_RECORDS has it");
 
-/* In `at`: the instruction makes another number of accesses each time. */
+/* In `at`: the instruction's number of accesses differs from execution to execution. */
 #define CARM_RECORD_VARIES (UINT32_C(1) << 31)
 
 enum carm_record_kind {
@@ -68,7 +68,7 @@ struct carm_record_sample {
     uint32_t wanted;               /* 0: all accesses are recorded */
     uint32_t half;                 /* records of half a window */
     uint32_t between;              /* records between two windows, on average */
-    uint32_t dense;                /* so many first windows follow one another directly */
+    uint32_t dense;                /* number of first windows that follow one another directly */
     uint32_t turns;                /* window w is of turn w % turns */
     uint8_t turn[CARM_CLASSES];    /* of a line, by bits 6 .. 16 of its address */
     uint8_t classes[CARM_CLASSES]; /* likewise: 1 = recorded outside of windows, too, else 0 */

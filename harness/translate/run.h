@@ -24,7 +24,7 @@ enum carm_stock_use {
 
 struct carm_translation {
     enum carm_stock_use stock;                /* in */
-    const volatile sig_atomic_t *interrupted; /* in: set: count no longer; NULL */
+    const volatile sig_atomic_t *interrupted; /* in: counting ends when it is set; NULL = never */
     void (*ended)(void); /* in: called at the end of the program, before the evaluation; NULL */
     struct carm_blocks *blocks;     /* out: the counts by place in the code, to be closed;
                                                * NULL = not wanted */
@@ -35,9 +35,10 @@ struct carm_translation {
                                      * just-in-time compiler), which is compared before each
                                      * execution */
     uint32_t varies; /* out: enum carm_varies: inputs that the program has asked the system for */
-    uint64_t counters, taken; /* out: of executed code; of these, from the stock */
-    uint32_t ready;           /* out: programs that began with ready code (layout.h) */
-    int status;               /* out: of the program, in waitpid's format */
+    uint64_t counters,
+        taken;      /* out: counters of executed code; those whose blocks are from the stock */
+    uint32_t ready; /* out: programs that began with ready code (layout.h) */
+    int status;     /* out: of the program, in waitpid's format */
     /* out: why the counts do not cover the whole program; "" = they do */
     char incomplete[256];
 };
@@ -52,10 +53,10 @@ int carm_translator_open(struct carm_translator **out, const struct carm_address
                          struct carm_err *err);
 void carm_translator_close(struct carm_translator *translator); /* NULL allowed */
 
-/* From the next program on, no addresses are recorded, so that its programs share and keep their code. */
+/* From the next program on, no addresses are recorded, so that programs share and keep their code. */
 void carm_translator_drop_addresses(struct carm_translator *translator);
 
-/* From the next program on: it sees the CPU of that name (harness/translate/cpu.h) in cpuid, xgetbv, AT_HWCAP,
+/* From the next program on: programs see the CPU of that name (harness/translate/cpu.h) in cpuid, xgetbv, AT_HWCAP,
  * AT_HWCAP2 and /proc/cpuinfo; an instruction that this CPU lacks ends the counting, and is named.
  * returns as carm_cpu_find */
 int carm_translator_see(struct carm_translator *translator, const char *name, struct carm_err *err);

@@ -26,18 +26,19 @@ bool carm_stock_worth(const struct carm_stock_keeper *keeper, struct carm_sums *
 void carm_stock_build(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                       struct carm_sums *sums);
 void carm_stock_wait(struct carm_stock_keeper *keeper); /* until the builder ends; NULL allowed */
-/* Ready code is loaded from disk (kept.h), and saved there when all programs have ended. key: of the processor; NULL
- * allowed */
+/* From now on, ready code is loaded from disk (kept.h), and saved to disk when all programs have ended. key: of the
+ * processor; NULL allowed */
 void carm_stock_keep(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                      uint64_t key);
 void carm_stock_save(struct carm_stock_keeper *keeper);
-/* The stock, and the ready code of the program that carm_sums_add has added, whose counters are in its tally. sums are
- * told
- * wait   for tests: makes it where the program was executed before
- * files  out: with a file in which the program leaves its code for the next count; keeper may be NULL: none */
+/* The files for the program that carm_sums_add has added last: the stock, its ready code, and a file in which the
+ * program leaves its code for the next count. Puts the counters of the ready code into the program's tally.
+ * wait    for tests: makes ready code now, if the program was executed before
+ * files   out; none where keeper is NULL */
 void carm_stock_ready(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                       struct carm_sums *sums, bool wait, struct carm_ready_files *files);
-uint32_t carm_stock_given(const struct carm_stock_keeper *keeper); /* how often; NULL allowed */
+uint32_t carm_stock_given(
+    const struct carm_stock_keeper *keeper); /* programs that got ready code; NULL allowed */
 /* Makes wanted ready code, if no process of the keeper is at work. NULL allowed */
 void carm_stock_go_on(struct carm_stock_keeper *keeper, const struct carm_engine *image,
                       struct carm_sums *sums);

@@ -11,8 +11,8 @@
 
 struct carm_sums;
 
-/* A marked piece of code (include/carm_count.h), of all threads and processes: its executions with one number of
- * iterations. */
+/* Executions of a marked piece of code (include/carm_count.h) with one number of iterations, by all threads and
+ * processes. */
 struct carm_mark {
     char name[128];
     uint64_t iterations; /* of each call */
@@ -30,15 +30,15 @@ struct carm_marks {
 struct carm_sum {
     struct carm_step_counts counts;
     uint64_t threads, processes; /* seen */
-    uint64_t counters, taken;    /* of code; of blocks from the stock */
+    uint64_t counters, taken;    /* all counters of code; counters of blocks from the stock */
     uint64_t compared;           /* instructions in code that may change while it is executed */
     char incomplete[256];        /* why parts of the run are missing in the sum; "" = complete */
 };
 
 /* returns 0 or -CARM_ENOMEM */
 int carm_sums_open(struct carm_sums **out, struct carm_err *err);
-/* Which parts the sums keep: the blocks, and their counters (carm_blocks_place). A run of many programs has the same
- * blocks many times. */
+/* Sets which parts the sums keep: the blocks, and the places of their counters (carm_blocks_place). A run of many
+ * programs has the same blocks many times. */
 void carm_sums_want(struct carm_sums *sums, bool blocks, bool places);
 void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
 
@@ -48,7 +48,7 @@ void carm_sums_close(struct carm_sums *sums); /* NULL allowed */
  * returns its file descriptor, or -1 */
 int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const char **why);
 
-/* Code of a mapped file that programs have executed. The programs can write all of it. */
+/* Code of a mapped file that programs have executed. Not checked: programs can write every member's value. */
 struct carm_sums_code {
     int root; /* directory that the path begins at; AT_FDCWD */
     const char *path;
@@ -82,8 +82,8 @@ uint64_t carm_sums_key(const struct carm_sums *sums);
 bool carm_sums_incomplete(const struct carm_sums *sums);
 /* An earlier execution of the file by a program. returns false: there is none, or no memory */
 bool carm_sums_executed(struct carm_sums *sums, uint32_t file, struct carm_sums_executed *out);
-/* Gives the latest program the counters of ready code, whose rows stay there until carm_sums_close.
- * mapped  bytes of it that can be read
+/* Gives the latest program the counters of ready code, whose rows stay readable until carm_sums_close.
+ * mapped  bytes of ready code that can be read
  * returns false: no memory */
 struct carm_ready;
 bool carm_sums_prepare(struct carm_sums *sums, const struct carm_ready *ready, uint64_t mapped);
@@ -94,8 +94,8 @@ void carm_sums_left(struct carm_sums *sums, pid_t pid);
 /* Whether any counted process lives. */
 bool carm_sums_in_use(struct carm_sums *sums);
 
-/* When all has ended.
- * blocks  out: the same by place in the code, to be closed; NULL = not wanted
+/* Sums all tallies, after all programs have ended.
+ * blocks  out: the sum by place in the code, to be closed; NULL = not wanted
  * marks   out; NULL = not wanted */
 void carm_sums_take(struct carm_sums *sums, struct carm_sum *out, struct carm_blocks *blocks,
                     struct carm_marks *marks);

@@ -5,7 +5,7 @@
  * account for each counter (harness/count/step), and for each thread of each process a slot with
  * the counters themselves. The counts exist only here, so a killed process loses none. A process
  * maps its tally at CARM_TALLY_AT, up to the last slot that it needs. Thread and memory sanitizers
- * let programs use this address, and the kernel gives out addresses a TiB or more above first.
+ * let programs use this address, and the kernel's own choice is a TiB or more above it.
  * Private memory, the thread's state, covers the first part of a slot, so that one register reaches
  * state and counters.
  *
@@ -130,7 +130,7 @@ struct carm_tally_slot {
 /* Executable memory at the time when its first block was translated. */
 struct carm_tally_map {
     uint64_t begin, end, offset; /* in the file */
-    uint64_t inode, time_ns;     /* of the file; CLOCK_REALTIME of this time */
+    uint64_t inode, time_ns;     /* of the file; CLOCK_REALTIME at that first translation */
     /* path of /proc/PID/maps, unescaped; "" = no file, or too long */
     char path[CARM_TALLY_PATH_MAX];
 };
@@ -167,7 +167,7 @@ _Static_assert(CARM_TALLY_MAPS * sizeof(struct carm_tally_map) <=
 
 struct carm_tally {
     uint32_t counters;           /* rows in use */
-    uint32_t maps, sites;        /* in use */
+    uint32_t maps, sites;        /* numbers in use */
     uint32_t slots;              /* slots with numbers below this were ever in use */
     uint32_t threads, processes; /* seen */
     uint32_t taken;              /* of the rows, from the stock (harness/translate/layout.h) */
@@ -211,20 +211,20 @@ enum carm_varies { CARM_VARIES_TABLE(CARM_VARIES_BIT) };
 
 struct carm_control {
     uint32_t bell;  /* changed and woken (futex) at each request */
-    uint32_t stop;  /* nothing more is to be counted: the run is incomplete already */
+    uint32_t stop;  /* 1: programs stop counting, since the run is incomplete already */
     int32_t tracer; /* process that answers */
     struct carm_request {
         uint32_t state; /* enum carm_request_state; a futex */
         int32_t tid;
     } requests[CARM_CONTROL_REQUESTS];
     uint32_t varies; /* of enum carm_varies: seen in any program of the run */
-    uint64_t asked;  /* by carm, before it looks whether a process has this memory */
+    uint64_t asked;  /* written by carm to test whether a process maps this memory */
 };
 
-/* carm adds which instruction it is (unknown_code). */
+/* carm adds the name of the instruction in unknown_code. */
 #define CARM_REASON_LACKS "it executes an instruction that the CPU of --cpu lacks"
 
-/* The CPU that a program sees (harness/translate/cpu.h). A leaf of cpuid that is not there is zero. */
+/* The CPU that a program sees (harness/translate/cpu.h). A cpuid leaf that is not in the table reads as zero. */
 enum { CARM_CPU_LEAVES = 56, CARM_CPU_SETS = 8, CARM_CPU_PATH = 48 };
 struct carm_cpu_view {
     uint32_t on; /* 0: the program sees the machine's CPU, and the other members are unused */
@@ -268,10 +268,10 @@ struct carm_boot {
     uint64_t own_begin, own_end;   /* the engine's image ... */
     uint64_t code_begin, code_end; /* ... and the program's code, without libraries */
     uint32_t fsgsbase;             /* wrfsbase works in user mode */
-    uint32_t addresses;            /* are recorded (harness/translate/records.h) */
+    uint32_t addresses;            /* 1: they are recorded (harness/translate/records.h) */
     uint32_t program;              /* number of the program's tally */
-    uint32_t stock, left;          /* are mapped (harness/translate/layout.h) */
-    uint32_t ready;                /* its file descriptor + 1, which the engine closes; 0 = none */
+    uint32_t stock, left;          /* 1: they are mapped (harness/translate/layout.h) */
+    uint32_t ready; /* file descriptor + 1 of the ready code, which the engine closes; 0 = none */
     struct carm_record_sample sample;
     struct carm_cpu_view cpu;
     struct carm_xlayout layout; /* of the processor */

@@ -16,8 +16,8 @@
 
 struct carm_child {
     pid_t pid;                    /* 0 = none */
-    uint64_t call_at;             /* a system call instruction of it */
-    struct user_regs_struct regs; /* where it goes on */
+    uint64_t call_at;             /* address of a system call instruction in the process */
+    struct user_regs_struct regs; /* the registers with which the process goes on */
 };
 
 /* Memory of a stopped process. return false where a part cannot be reached */
@@ -28,23 +28,23 @@ bool carm_child_write(pid_t pid, uint64_t at, const void *from, size_t n);
  * returns false: it has gone, or has none */
 bool carm_child_take(struct carm_child *child, pid_t pid);
 
-/* Makes a system call in its name; its registers and its mask of signals are then as before.
- * returns what the call returned, or -ESRCH: it has gone */
+/* Makes the process execute a system call, and restores its registers and its mask of signals.
+ * returns the result of the call, or -ESRCH: the process is gone */
 int64_t carm_child_call(struct carm_child *child, long number, const uint64_t arguments[6]);
 
-/* A copy of it, stopped at the same place, traced, and killed when the tracer ends. Its parent is the parent of `of`:
- * `of` learns nothing of it.
+/* Forks a copy of the process, stopped at the same place, traced, and killed when the tracer ends. The copy's parent is
+ * the parent of `of`, so that `of` does not notice the copy.
  * returns 0 or a negative errno */
 int carm_child_fork(struct carm_child *of, struct carm_child *out);
 
-/* Kills and reaps; a child that was not forked, or has gone, is left alone. */
+/* Kills and reaps a copy. Does nothing for a child that was not forked, or is gone. */
 void carm_child_kill(struct carm_child *child);
 
 enum carm_child_end {
     CARM_CHILD_ARRIVED, /* at a breakpoint instruction */
-    CARM_CHILD_CALLED,  /* it wanted to make a system call, which was not made */
+    CARM_CHILD_CALLED,  /* before a system call, which was not made */
     CARM_CHILD_SIGNALED,
-    CARM_CHILD_LATE, /* the time limit; it was killed */
+    CARM_CHILD_LATE, /* killed at the time limit */
     CARM_CHILD_GONE,
 };
 
@@ -55,16 +55,16 @@ struct carm_child_outcome {
     uint64_t fault; /* of SIGSEGV and SIGBUS: the address */
 };
 
-/* Lets it run from its registers, without waiting. returns false: it cannot */
+/* Lets the process run from its registers, without waiting. returns false: it cannot run */
 bool carm_child_go(struct carm_child *child);
 
 /* Waits for the end of a run that carm_child_go began, until the time `until`, as carm_seconds_now. */
 void carm_child_await(struct carm_child *child, double until, const volatile sig_atomic_t *stop,
                       struct carm_child_outcome *outcome);
 
-/* Lets it run from its registers until a breakpoint instruction, a system call or a signal.
- * until  as carm_seconds_now: it is ended then
- * stop   set: as if that time had come; NULL */
+/* Lets the process run from its registers until a breakpoint instruction, a system call or a signal.
+ * until  time limit, on the clock of carm_seconds_now: the process is killed then
+ * stop   when set, the process is killed at once; NULL = never */
 void carm_child_run(struct carm_child *child, double until, const volatile sig_atomic_t *stop,
                     struct carm_child_outcome *outcome);
 
@@ -74,10 +74,10 @@ void carm_child_run(struct carm_child *child, double until, const volatile sig_a
 unsigned carm_child_sample(struct carm_child *child, double each, unsigned most, uint64_t begin,
                            uint64_t end, unsigned *inside);
 
-/* The calling thread goes to the child's CPU, and back: where they take turns, a step takes 4 us on one CPU and 25 to 70
- * on two. */
+/* Moves the calling thread to the child's CPU, and back: while tracer and child take turns, a step takes 4 us on one CPU
+ * and 25 to 70 us on two. */
 void carm_child_go_beside(const struct carm_child *child, cpu_set_t *was);
 void carm_child_come_back(const cpu_set_t *was);
 
-/* Executes one instruction. returns false: it cannot, or the next one would be a system call */
+/* Executes one instruction. returns false: impossible, or the next instruction is a system call */
 bool carm_child_step(struct carm_child *child);

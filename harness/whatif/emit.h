@@ -11,7 +11,7 @@
 #include "harness/whatif/body.h"
 
 /* A row: identifier, whether it changes values that the loop computes.
- * NEAR, PREFETCHED and FAR differ in their distance; STREAM and those behind it are L1 for the data of one stream. */
+ * NEAR, PREFETCHED and FAR differ in their distance; STREAM and the rows after it are L1 for the data of one stream. */
 #define CARM_VARIANT_TABLE(ROW) \
     ROW(UNCHANGED, false)       \
     ROW(AGAIN, false)           \
@@ -53,7 +53,7 @@ enum {
         131072, /* lines in place of the memory of accesses, one for each access */
 };
 
-/* In the data of the region. tsc: when the phase began, of the last one where all ended. */
+/* In the data of the region. tsc: when the phase began; for the last phase, when all phases had ended. */
 struct carm_phase {
     uint64_t tsc;
     uint64_t units;  /* > 0 */
@@ -70,7 +70,7 @@ struct carm_region {
 
 /* A variant in the region. */
 struct carm_variant_code {
-    uint64_t start, entry; /* 0 = it could not be made */
+    uint64_t start, entry; /* 0 = the variant could not be made */
     unsigned changed;      /* instructions of an iteration */
     char why[96];          /* why the variant could not be made: a phrase; "" */
 };
@@ -88,7 +88,7 @@ unsigned carm_region_copies(const struct carm_body *body);
 void carm_region_emit(struct carm_region *region, const struct carm_body *body,
                       enum carm_variant variant, bool counted, struct carm_variant_code *out);
 
-/* Offset in the region's data of the memory, in a line or two of its own, that replaces the memory of an access. */
+/* Offset in the region's data of the memory that replaces an access's memory: one or two lines for each access. */
 size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy);
 
 /* Offset of the first value of a carried register. */

@@ -29,17 +29,17 @@ void carm_memory_close(struct carm_memory *memory);
 /* The area of an address; NULL = none */
 const struct carm_area *carm_memory_find(const struct carm_memory *memory, uint64_t at);
 
-/* A free place for so many bytes within 1 GB of an address; 0 = none */
+/* A free place for `bytes` bytes within 1 GB of an address; 0 = none */
 uint64_t carm_memory_gap(const struct carm_memory *memory, uint64_t near, uint64_t bytes);
 
-/* Why copies of the program must not be made, or would not do as it does: a phrase.
+/* Why copies of the program must not be made, or would behave differently from the program: a phrase.
  * most  bytes that copies may take; 0 = half of the memory that is free
  * returns false: nothing forbids it */
 bool carm_memory_forbids(pid_t pid, uint64_t most, char *why, size_t size);
 
-/* Pages that a copy is to touch before it is measured: those that another copy read first or wrote while it ran the
- * same code, and all present pages of the loop's data, since a fork makes page table entries old, which costs some
- * hundred nanoseconds at the first access. Bit 0: to be written.
+/* Pages that a copy touches before it is measured: pages that another copy read first or wrote while it ran the same
+ * code, and all present pages of the loop's data, since after a fork the first access to a page takes some hundred
+ * nanoseconds more (its page table entry is old). Bit 0 of an address: the page is written.
  * data  [ndata] addresses in the areas of the loop's data
  * list  out: to be freed
  * returns 0, -CARM_ENOMEM, -CARM_EIO */
@@ -47,8 +47,8 @@ int carm_memory_pages(pid_t origin, pid_t ran, const struct carm_memory *memory,
                       const uint64_t *data, size_t ndata, uint64_t **list, size_t *n,
                       struct carm_err *err);
 
-/* Bytes in memory, and of these in huge pages, of the areas that hold an address of data[ndata], each once. One pass
- * over /proc/PID/smaps, for which the kernel walks through all page tables. 0 and 0 where it cannot be read. */
+/* Bytes in memory, and bytes in huge pages, of the areas that contain an address of data[ndata]; each area counts once.
+ * Makes one pass over /proc/PID/smaps, for which the kernel walks all page tables. 0 and 0 where smaps cannot be read. */
 void carm_memory_huge(pid_t pid, const uint64_t *data, size_t ndata, uint64_t *present,
                       uint64_t *huge);
 

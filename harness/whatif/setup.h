@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a stopped program to a first copy with the variants of the loop. */
+/* Makes the first copy of a stopped program, with the variants of the loop. */
 #pragma once
 
 #include "harness/whatif/copies.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stops a running program at the head of a loop, by hardware breakpoints of its running threads: its code is not
- * written. Threads that wait in a system call are left alone, since some calls (epoll_wait) would return early. */
+/* Stops a running program at the head of a loop by hardware breakpoints in its running threads; its code is not
+ * changed. Threads that wait in a system call are left alone, since some calls (epoll_wait) would return early. */
 #pragma once
 
 #include <signal.h>
@@ -16,21 +16,22 @@ struct carm_stop {
     struct {
         pid_t tid;
         bool stopped;
-        int signal; /* to be delivered when it goes on; 0 = none */
+        int signal; /* to be delivered when the thread goes on; 0 = none */
     } threads[CARM_STOP_THREADS];
     size_t nthreads;
     bool
-        masked; /* a thread blocks or ignores SIGTRAP: a breakpoint would reset its handling, so it has none */
-    bool untraced; /* a thread cannot be traced: another process does, or it has another user */
-    bool ended;    /* the process; status is as waitpid gives it */
+        masked; /* a thread blocks or ignores SIGTRAP, so it gets no breakpoint, which would reset its handling */
+    bool
+        untraced; /* a thread cannot be traced: another process traces it, or it has another user */
+    bool ended;   /* the process has ended; status is as waitpid gives it */
     int status;
 };
 
-/* Waits until a running thread is about to execute one of the heads, for so many seconds at most. Then the threads
+/* Waits until a running thread is about to execute one of the heads, at most `seconds` seconds. Then the threads
  * that were running are stopped until carm_stop_release.
  * heads   [n] addresses, n <= CARM_STOP_HEADS
- * thread  out: the one that has arrived
- * returns the number of the head; -1: none was reached, and all go on; or the process has ended */
+ * thread  out: the thread at the head
+ * returns the number of the head; -1: no head was reached, and all threads go on, or the process has ended */
 int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double seconds,
                  const volatile sig_atomic_t *interrupted, pid_t *thread);
 

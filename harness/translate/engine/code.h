@@ -14,19 +14,20 @@ enum { CARM_NOTES_MAX = 512 };
 
 /* Bytes of a block's code that depend on the address of the code, for carm's builder (stock.c). */
 struct carm_notes {
-    bool full; /* the block has more of them than the list */
+    bool full; /* the list has no room for all of the block's fixes */
     uint32_t n;
     struct {
         const uint8_t *at;
         enum carm_stock_how how;
     } list[CARM_NOTES_MAX];
-    uint64_t peeked[2];  /* addresses of code elsewhere that the block depends on ... */
-    uint16_t npeeked[2]; /* ... and the number of its bytes */
+    uint64_t
+        peeked[2]; /* addresses of code behind the block on which the translation depends ... */
+    uint16_t npeeked[2]; /* ... and the bytes of this code */
 };
 
 struct carm_emit {
     uint8_t *at;
-    ptrdiff_t alias;          /* from an address of the code to where it is written */
+    ptrdiff_t alias; /* from an executable address to the writable address of the same byte */
     struct carm_notes *notes; /* NULL: not wanted */
 };
 
@@ -40,7 +41,7 @@ static inline void carm_note(struct carm_emit *e, const uint8_t *at, enum carm_s
     }
 }
 
-/* Where this byte of the code is written. */
+/* The writable address of a byte of the code. */
 static inline uint8_t *carm_alias(const struct carm_emit *e, const uint8_t *at)
 {
     return (uint8_t *)(uintptr_t)at + e->alias;
@@ -174,13 +175,13 @@ static inline void carm_keep_whole(struct carm_emit *e, unsigned ahead)
     carm_nothing(e, at > 60 ? 64 - at : 0);
 }
 
-/* The byte at from is the distance from behind it to here. */
+/* Sets the byte at `from`, a jump's displacement, so that the jump leads to the current end of the code. */
 static inline void carm_aim_short(const struct carm_emit *e, const uint8_t *from)
 {
     *carm_alias(e, from) = (uint8_t)(e->at - (from + 1));
 }
 
-/* The 4 bytes at from are the distance from behind them to this place. */
+/* Sets the 4 bytes at `from`, a jump's displacement, so that the jump leads to `to`. */
 static inline void carm_aim(const struct carm_emit *e, const uint8_t *from, const uint8_t *to)
 {
     const uint32_t off = (uint32_t)((uint64_t)to - ((uint64_t)from + 4));

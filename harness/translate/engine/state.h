@@ -15,7 +15,7 @@ enum carm_reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R
 /* Entries of the engine at which code of the cache leaves the cache. */
 enum carm_stub { STUB_DIRECT, STUB_MISS, STUB_SYSCALL, STUB_CALLOUT, STUB_SPECIAL, STUB_COUNT };
 
-/* The kernel's, 8 bytes wide. */
+/* The kernel's set of signals, 8 bytes wide. */
 typedef uint64_t carm_sigset;
 
 struct carm_siginfo {
@@ -74,8 +74,8 @@ struct carm_thread {
     uint64_t target;       /* of an indirect branch */
     uint64_t zero;
     uint32_t link, unused; /* which exit of which block */
-    uint64_t stack;        /* top of the engine's */
-    uint64_t code;         /* in the cache: where to go on */
+    uint64_t stack;        /* top of the engine's stack */
+    uint64_t code;         /* address in the cache at which the thread goes on */
     uint64_t pending;      /* signals that wait until the program's state is exact (carm_map) */
     uint64_t s_rep;        /* rcx before a repeated string instruction */
     uint64_t stubs[STUB_COUNT];
@@ -109,7 +109,7 @@ struct carm_thread {
     uint32_t stepping;               /* the trap flag is set, on the way to an exact place */
     uint32_t mid_site;               /* site + 1 of a callout whose resumed code runs */
     uint32_t detached;
-    uint32_t trap_signal; /* deliver's trap stands for int3 */
+    uint32_t trap_signal; /* the trap of carm_deliver takes the place of the program's int3 */
     uint32_t align_check; /* the program has set its AC flag */
     struct carm_step_counts mid_delta;
     carm_sigset saved_mask;  /* of the program while signals are pending */
@@ -118,9 +118,9 @@ struct carm_thread {
     uint32_t waited;
     uint32_t npending;
     struct carm_siginfo queue[CARM_PENDING_MAX];
-    struct carm_altstack alt; /* the program's */
-    uint64_t program_fs;      /* while fs is the engine's */
-    uint32_t request;         /* for an exec to be traced, + 1 */
+    struct carm_altstack alt; /* the program's signal stack */
+    uint64_t program_fs;      /* the program's fs base, while fs has the engine's */
+    uint32_t request;         /* number + 1 of the request to trace an exec; 0 = none */
     uint64_t nr;              /* of the system call */
     carm_sigset clone_mask;   /* the program's, in a new thread */
     struct {
@@ -210,7 +210,7 @@ void carm_entry_miss(void);
 void carm_entry_syscall(void);
 void carm_entry_callout(void);
 void carm_entry_special(void);
-void carm_entry_next(void); /* all registers are the program's: on at thread.next */
+void carm_entry_next(void); /* all registers are the program's; goes on at thread.next */
 void carm_entry_signal_return(void);
 extern const uint8_t carm_resume_begin[], carm_resume_end[];
 extern const uint8_t carm_syscall_begin[], carm_syscall_after[], carm_syscall_abort[];
@@ -229,5 +229,5 @@ long carm_clone(struct carm_thread *child, long nr, uint64_t a, uint64_t b, uint
                 uint64_t e);
 /* rt_sigreturn with this stack pointer */
 _Noreturn void carm_sigreturn(uint64_t rsp);
-/* exit of this thread after *used = 0, without a stack */
+/* Sets *used to 0 and ends this thread, without a stack. */
 _Noreturn void carm_exit_thread(uint64_t status, uint32_t *used);

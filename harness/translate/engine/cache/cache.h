@@ -23,7 +23,7 @@ extern struct carm_boot carm_boot; /* vectors.c */
 
 /* ---- memory and strings (memory.c) ---- */
 
-/* Zeroed pages of the engine, without memory until they are touched. NULL: no memory */
+/* Zeroed pages of the engine; they take memory when they are touched. NULL: no memory */
 void *carm_pages(uint64_t bytes, int prot);
 /* Memory for code is mapped twice: the writable mapping has a random address, the other mapping is executable. No
  * mapping of the program is both. */
@@ -36,12 +36,12 @@ bool carm_pages_execute(const void *alias, void *at, uint64_t bytes);
 void carm_pages_free(void *pages, uint64_t bytes);
 /* Maps a part of a file privately, in place of the pages at an address. returns false: no memory */
 bool carm_pages_map(int fd, uint64_t offset, void *to, uint64_t bytes, int prot);
-/* Memory that fills up from its begin: pages come up to 16 at a time, as page faults would take three times as long. A
- * third of the pages so far come next, since each takes 1 to 2 us, and a short process has hundreds. Most forked
- * children and programs with ready code need 2. */
+/* Memory that is filled from its begin. Up to 16 pages are populated at a time: page faults would take three times as
+ * long. The next step populates a third of the pages so far, since a page takes 1 to 2 us and a short process has
+ * hundreds. Most forked children and programs with ready code need 2 pages. */
 struct carm_ahead {
-    uint64_t until; /* pages are there; 0 = none yet */
-    uint64_t pages; /* that came so far */
+    uint64_t until; /* end of the populated pages; 0 = none yet */
+    uint64_t pages; /* populated so far */
 };
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used);
 void carm_pages_now(void *at, uint64_t bytes); /* all of them */
@@ -96,7 +96,7 @@ struct carm_range *carm_ranges_find(uint64_t at);
 struct carm_range *carm_ranges_look(uint64_t at);
 /* Flags of all code in [begin, end). */
 uint32_t carm_ranges_flags(uint64_t begin, uint64_t end);
-/* Whether all of it is code that only system calls change, which are seen. */
+/* Whether only system calls, which the engine sees, can change all of this code. */
 bool carm_ranges_fixed(uint64_t at, uint64_t bytes);
 /* Notes that code of [begin, end) is translated. */
 void carm_ranges_mark(uint64_t begin, uint64_t end);
@@ -124,13 +124,13 @@ struct carm_block {
     uint64_t pc;
     uint8_t *code, *end; /* in the cache */
     uint8_t *entry;      /* for indirect branches, NULL = none yet */
-    uint64_t *chain;     /* where entry jumps for another target: the next block's entry, or the
-                          * stub */
+    uint64_t *chain;     /* where entry jumps when the branch's target is another block: the next
+                          * block's entry, or the stub */
     uint32_t bytes;      /* length of the source code */
     uint32_t counter;    /* number of the counter; with copies > 1, one increment is `copies`
                          * executions of the block */
     uint32_t single;     /* with copies > 1: counter of single executions */
-    uint32_t map, nmap;  /* in order */
+    uint32_t map, nmap;  /* the first map's number, and how many; in order of the code */
     uint32_t incoming;   /* link + 1 */
     uint16_t inc_end;    /* from code to behind the increment of the counter */
     uint8_t copies;      /* copies of the loop's body in the block's code, with equal numbers of
@@ -138,7 +138,7 @@ struct carm_block {
     bool gone;           /* unlinked; a thread inside the block may finish it */
     bool entered;        /* in the table of indirect branches */
     bool checked;        /* its code first compares the program's code with `source` */
-    bool last;           /* must not come back once gone */
+    bool last;           /* once gone, carm_cache_again must not find it */
     int8_t kept;         /* register whose value is in r_kept; -1 = none ... */
     uint16_t kept_until; /* ... until the instruction at this offset from pc */
     uint8_t *source;     /* copy of the program's code, in the cache; NULL = the code cannot
@@ -158,8 +158,8 @@ enum carm_exit {
     EXIT_ACCOUNT, /* an instruction whose counts depend on registers */
     EXIT_CPU,     /* cpuid, xgetbv */
     EXIT_MARK,    /* an instruction of include/carm_count.h */
-    EXIT_WHERE,   /* stores the address of the latest x87 instruction */
-    EXIT_XSAVE,   /* as EXIT_ACCOUNT and EXIT_WHERE */
+    EXIT_WHERE,   /* an instruction that stores the address of the latest x87 instruction */
+    EXIT_XSAVE,   /* the reasons of EXIT_ACCOUNT and EXIT_WHERE together */
     EXIT_FLAGS,   /* pushf and popf: code of the cache cannot run with some flags */
 };
 
@@ -172,7 +172,7 @@ struct carm_link {
     uint32_t next;                /* next link to the same block, link + 1 */
 };
 
-/* Whose memory a region is, which processes share after a fork. */
+/* The owner of a region's memory, which processes share after a fork. */
 enum carm_region_holder {
     CARM_REGION_OWN,      /* of this process alone */
     CARM_REGION_LENT,     /* its children execute it, too: written after a copy */
@@ -182,7 +182,7 @@ enum carm_region_holder {
 struct carm_region {
     uint8_t *begin, *end, *at;
     struct carm_ahead ahead, rare_ahead;
-    ptrdiff_t alias;            /* from an address of its code to where it is written */
+    ptrdiff_t alias; /* from an executable address to the writable address of the same byte */
     uint8_t *rare_begin, *rare; /* rarely executed code, from here to the region's end */
     enum carm_region_holder holder;
     uint32_t nblocks; /* in order of their code */
@@ -198,17 +198,17 @@ enum { CARM_BLOCKS_MAX = 1 << 20, CARM_LINKS_MAX = 3 << 20, CARM_MAPS_MAX = 12 <
 extern void *carm_table[1 << 16];
 
 bool carm_cache_open(void);
-/* After a fork, under the lock that the child begins with: both share the code. */
+/* After a fork, both processes share the code. Called with the lock held, which the child inherits. */
 void carm_cache_fork_parent(void);
 void carm_cache_fork_child(void);
 extern bool carm_cache_forked; /* in a child */
-/* Links all jumps to blocks that are there, also in code that children execute. */
+/* Links all jumps whose target block is translated, also in code that children execute. */
 void carm_cache_link_all(void);
 /* A region near pc with room for a block. NULL: no memory */
 struct carm_region *carm_cache_room(uint64_t pc);
 struct carm_block *carm_cache_find(uint64_t pc);
 void carm_cache_add(struct carm_region *region, struct carm_block *block);
-/* Takes a forgotten block with these source bytes into use again. NULL: none
+/* Revives a forgotten block with these source bytes. NULL: none
  * latest  out: the latest block of pc with other bytes; NULL = none */
 struct carm_block *carm_cache_again(uint64_t pc, const uint8_t *bytes, uint64_t n, bool checked,
                                     const struct carm_block **latest);
@@ -228,23 +228,25 @@ void carm_cache_forget_all(void); /* for good: no block comes back */
 /* Ready code (harness/translate/layout.h). */
 extern const struct carm_ready *carm_ready; /* NULL: none */
 extern uint64_t carm_ready_bytes;           /* mapped at CARM_READY_AT */
-/* Takes the blocks of a range that begins to be executed into use. returns whether there are any */
+/* Activates the blocks of a range whose code is executed for the first time. returns whether there are any */
 bool carm_cache_wake(const struct carm_range *range);
-/* The program has mapped executable memory: ready code of a file that was expected there is compared.
- * all  no code of the program's is left out of the counts */
+/* Call when the program has mapped executable memory: compares the ready code of a file that is expected at this place.
+ * all  no code of the program is left out of the counts */
 void carm_cache_mapped(uint64_t begin, uint64_t end, bool all);
 bool carm_cache_sleeps(uint32_t number); /* the program has not mapped a file of ready code */
-/* Not of ready code, or the program has the same code. Else there are blocks of other code. */
+/* Whether blocks of a file may be used: the file is not of ready code, or the program has mapped the same code. */
 bool carm_cache_is_awake(uint32_t number);
-/* In carm, or at the end of a program: the table of indirect branches is empty; a block that was there enters it once
- * more; no jump leads to another block. returns false: no memory */
+/* To make ready code, in carm or at the end of a program: carm_cache_leave_all empties the table of indirect branches,
+ * carm_cache_enter_again enters a block that was in it, carm_cache_unlink_all removes all jumps between blocks and
+ * returns false without memory. */
 void carm_cache_leave_all(void);
 void carm_cache_enter_again(uint32_t number);
 bool carm_cache_unlink_all(void);
-/* Likewise: links the blocks of each file, and fills in regions and the table of blocks. at: where the next part begins,
- * in and out. returns false: no room */
+/* To make ready code: links the blocks of each file to one another, and stores regions and the table of blocks.
+ * at  in, out: where the next part begins
+ * returns false: no room */
 bool carm_cache_store(struct carm_ready *to, uint64_t *at);
-/* returns where n bytes of a new part are; NULL: no room */
+/* Reserves a new part of n bytes. returns its address; NULL: no room */
 void *carm_ready_room(struct carm_ready *to, uint64_t *at, struct carm_ready_part *part,
                       uint64_t n);
 
@@ -284,9 +286,9 @@ bool carm_insn_branches(const struct carm_insn_full *x);
 bool carm_insn_ends_block(const struct carm_insn_full *x);
 /* pushf and popf: code of the cache cannot run with all flags. */
 bool carm_insn_moves_flags(const struct carm_insn_full *x);
-/* cpuid, xgetbv: they tell which CPU it is (carm_boot.cpu). */
+/* cpuid, xgetbv: their results depend on the CPU that the program sees (carm_boot.cpu). */
 bool carm_insn_tells_cpu(const struct carm_insn_full *x);
-/* Which instruction of include/carm_count.h it is; CARM_MARK_NONE = another one. */
+/* Which mark of include/carm_count.h the instruction is; CARM_MARK_NONE = no mark. */
 enum carm_mark_kind { CARM_MARK_NONE, CARM_MARK_BEGIN, CARM_MARK_END, CARM_MARK_ASK };
 enum carm_mark_kind carm_insn_mark(const struct carm_insn_full *x);
 
@@ -301,7 +303,7 @@ bool carm_account_dynamic(const struct carm_insn_full *insn);
  * lanes. */
 struct carm_lanes {
     uint8_t reg;          /* of the mask: a mask register, or ... */
-    uint16_t vector_bits; /* ... a vector of so many bits, the signs of whose elements are the
+    uint16_t vector_bits; /* ... the width of a vector register whose elements' sign bits are the
                            * mask */
     uint8_t bytes;        /* of an element of this vector */
     uint8_t lanes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Blocks of the program's code are translated: the same instructions, with counters. */
+/* Translates blocks of the program's code into the same instructions with counters. */
 #pragma once
 
 #include "harness/translate/engine/cache/cache.h"
@@ -28,21 +28,21 @@ bool carm_write_block(struct carm_region *region, struct carm_block *block,
  * returns false when the region has no room */
 bool carm_write_entry(struct carm_block *block);
 
-/* The check that an indirect branch meant this block (cache.c): chain, number and entry. From a multiple of 8
- * bytes on, CARM_CHECK_BYTES. */
+/* Writes the check whether this block is an indirect branch's target (cache.c): chain, number and entry,
+ * CARM_CHECK_BYTES from a multiple of 8 bytes on. */
 void carm_write_check(struct carm_emit *e, struct carm_block *block);
 enum { CARM_CHECK_BYTES = 48 };
-/* Not NULL: in carm's builder */
+/* Set in carm's builder; NULL in counted programs */
 extern struct carm_notes *carm_notes;
 
 /* ---- blocks of the stock (stock.c) ---- */
 
-void carm_stock_open(void);                          /* where carm has mapped it */
+void carm_stock_open(void); /* in a program, where carm has mapped the stock */
 void carm_stock_use(const struct carm_stock *stock); /* in carm */
-/* The block of the stock that is at pc, where so many bytes of code are. parts: out. returns NULL: none */
+/* The block of the stock for the code at pc, of which `left` bytes can be read. parts: out. returns NULL: none */
 const struct carm_stock_block *carm_stock_find(const struct carm_stock *in, uint64_t pc,
                                                uint64_t left, struct carm_stock_parts *parts);
-/* A block of the stock in the range, which is not translated yet. Needs no registers of the engine's.
+/* Copies a block of the stock for code at pc that is not translated yet. Uses no vector registers.
  * returns NULL: there is none, or no room */
 struct carm_block *carm_stock_take(uint64_t pc, const struct carm_range *range, bool is_indirect);
 
@@ -52,12 +52,12 @@ void carm_ready_begin(const struct carm_thread *t); /* the program's first threa
 /* Whether a program that ends, or executes another one, has translated enough for its next count. */
 bool carm_ready_wanted(const struct carm_thread *t);
 void carm_ready_leave(
-    void); /* leaves all of it to carm; its jumps between files are linked once more as it goes on */
+    void); /* leaves the blocks to carm; their jumps between files are unlinked, and linked when next executed */
 
 /* Where the counter of a block can be incremented, and how (live.c). */
 struct carm_place {
     unsigned before;     /* index of the instruction before which the counter is incremented */
-    bool flags_free;     /* by inc */
+    bool flags_free;     /* the flags are dead: the counter is incremented by inc */
     uint64_t peeked[2];  /* addresses of code behind the block on which flags_free depends,
                          * CARM_PEEK_BYTES each; 0 = none ... */
     uint16_t npeeked[2]; /* ... and the bytes that were looked at */
@@ -114,23 +114,23 @@ void carm_account_extra(struct carm_thread *t, const struct carm_block *block, u
  * at  address in the cache at which the thread left */
 void carm_account_correct(struct carm_thread *t, const struct carm_block *block, uint64_t at,
                           uint64_t pc);
-/* A gather or scatter at pc was interrupted, whose mask shows the lanes that are left: counts those that are done.
+/* A gather or scatter at pc was interrupted; its mask has the lanes that are left. Counts the lanes that are done.
  * xsave   the processor's state at that moment
  * before  active lanes when it began
- * returns the lanes that are left, or -1: it is none */
+ * returns the lanes that are left, or -1: the instruction is no gather or scatter */
 int carm_account_halfway(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                          uint8_t *xsave, uint64_t before);
 /* Adds `times` repetitions of the repeated instruction at pc, which was interrupted. */
 void carm_account_repeated(struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                            uint64_t times);
 
-/* Counters for n rows, one after the other. A program's forked children translate the same code each for itself: they
- * share the counters of equal rows, as far as these are found again, so that they exhaust none.
+/* Counters for n rows, with consecutive numbers. A program's forked children each translate the same code: they share
+ * the counters of equal rows, as far as the search finds them, so that counters do not run out.
  * rows   [n] their unused bytes are 0
  * again  out: another process had these counters before
  * returns the first one's number; UINT32_MAX: there are too many */
 uint32_t carm_account_rows(const struct carm_tally_row *rows, uint32_t n, bool *again);
-/* The row of a counter: of ready code, or of the tally. Marks of entered code are in the tally alone. */
+/* The row of a counter, in ready code or in the tally. CARM_ROW_ENTERED is set in the tally's row only. */
 const struct carm_tally_row *carm_account_row_of(uint32_t number);
 /* The row of a program's latest counter (back = 1), of the one before ... returns false: there is none */
 bool carm_account_row(uint32_t back, struct carm_tally_row *out);

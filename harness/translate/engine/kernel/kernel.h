@@ -29,7 +29,7 @@ bool carm_view_open(struct carm_thread *t, enum carm_reg path, long *result);
 void carm_view_random(struct carm_thread *t, uint64_t nr, long result);
 void carm_view_forks(void);            /* before a fork: the child gets other random numbers */
 void carm_view_forked(void);           /* in the child */
-void carm_view_clones(uint32_t flags); /* of clone: as carm_view_note */
+void carm_view_clones(uint32_t flags); /* carm_view_note for clone with these flags */
 /* Before a system call: keeps for carm the inputs that may change counts from run to run (enum carm_varies). */
 void carm_view_note(const struct carm_thread *t);
 

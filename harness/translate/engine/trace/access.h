@@ -28,5 +28,5 @@ void carm_access_address(struct carm_emit *e, unsigned reg, const struct carm_in
                          const struct carm_access *a, const char **why);
 /* A record of the address in rax. rcx is overwritten. */
 void carm_access_write(struct carm_emit *e, uint32_t what, uint32_t at);
-/* Out to the engine, which looks at the link, and on at back. */
+/* Code that leaves to the engine by a link and returns at `back`. */
 void carm_access_ask(struct carm_emit *e, uint32_t link, uint8_t *back);

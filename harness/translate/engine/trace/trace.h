@@ -46,7 +46,7 @@ void carm_addresses_correct(struct carm_thread *t, const struct carm_block *bloc
 void carm_addresses_take_back(struct carm_thread *t, unsigned n);
 
 /* sample.c: code that records the accesses to some lines */
-/* At the begin of a block: chooses and loads the register that the block's code keeps.
+/* At the begin of a block: chooses the register that the block's code keeps for its looks, and loads it.
  * of    [n] the block's instructions, valid until carm_sample_emit_rare
  * free  result of carm_live_flags */
 void carm_sample_begin(struct carm_emit *e, struct carm_block *block,
