@@ -187,6 +187,33 @@ static void split(struct series *s, size_t n, size_t *stack)
     }
 }
 
+/* Where the segment that begins at a place ends. */
+static size_t end_of(const struct series *s, size_t begin, size_t n)
+{
+    size_t end = begin + 1;
+    while (end < n && !s->begins[end]) {
+        end++;
+    }
+    return end;
+}
+
+/* Takes back one step that later steps beside it have left small. returns false: there is none */
+static bool drop_small(struct series *s, size_t n)
+{
+    for (size_t i = 1, begin = 0; i < n; i++) {
+        if (!s->begins[i]) {
+            continue;
+        }
+        const double before = median(s, begin, i);
+        if (!(fabs(median(s, i, end_of(s, i, n)) - before) > s->share * before)) {
+            s->begins[i] = false;
+            return true;
+        }
+        begin = i;
+    }
+    return false;
+}
+
 int carm_history_steps(const double *values, size_t n, double share, double alarm,
                        struct carm_history_step *out, size_t *nout, struct carm_err *err)
 {
@@ -214,14 +241,12 @@ int carm_history_steps(const double *values, size_t n, double share, double alar
         }
     }
     split(&s, m, stack);
+    while (drop_small(&s, m)) {
+    }
     for (size_t i = 1, begin = 0; i < m; i++) {
         if (s.begins[i]) {
-            size_t end = i + 1;
-            while (end < m && !s.begins[end]) {
-                end++;
-            }
-            out[(*nout)++] =
-                (struct carm_history_step){s.places[i], median(&s, begin, i), median(&s, i, end)};
+            out[(*nout)++] = (struct carm_history_step){s.places[i], median(&s, begin, i),
+                                                        median(&s, i, end_of(&s, i, m))};
             begin = i;
         }
     }

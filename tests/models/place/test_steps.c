@@ -142,3 +142,53 @@ TEST(few_and_equal_values_have_none)
     assert_int_equal(steps(values, 16, out), 1);
     assert_int_equal(out[0].at, 8);
 }
+
+/* Levels with a scatter of 4 around them, far from one another: each place, and the medians of both sides. Values of 0 are
+ * missing. */
+TEST(many_steps)
+{
+    static const struct {
+        size_t length[6]; /* of each level */
+        double level[6];
+        size_t missing; /* each so many-th value; 0 = none */
+    } cases[] = {{{10, 20, 30, 0}, {100, 200, 300}, 0},
+                 {{25, 8, 25, 0}, {100, 200, 100}, 0},
+                 {{20, 20, 20, 20, 20, 0}, {100, 200, 300, 200, 400}, 3},
+                 {{30, 30, 30, 30, 30, 30}, {500, 100, 400, 200, 300, 600}, 7},
+                 {{200, 220, 0}, {100, 160}, 5}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        double values[512], of[512];
+        struct carm_history_step out[512];
+        size_t begin[7] = {0}, n = 0, levels = 0, found = 0;
+        double medians[7];
+        seed = c;
+        for (; levels < 6 && cases[c].length[levels]; levels++) {
+            size_t m = 0;
+            begin[levels] = SIZE_MAX;
+            for (size_t i = 0; i < cases[c].length[levels]; i++, n++) {
+                const double v = cases[c].level[levels] + floor(8.0 * uniform()) - 4.0;
+                const bool lacks = cases[c].missing && n % cases[c].missing == 1;
+                values[n] = lacks ? NAN : v;
+                if (!lacks) {
+                    begin[levels] = begin[levels] == SIZE_MAX ? n : begin[levels];
+                    size_t at = m++;
+                    for (; at > 0 && of[at - 1] > v; at--) {
+                        of[at] = of[at - 1];
+                    }
+                    of[at] = v;
+                }
+            }
+            medians[levels] = 0.5 * (of[(m - 1) / 2] + of[m / 2]);
+        }
+        assert_ok(carm_history_steps(values, n, 0.1, alarm, out, &found, &err));
+        fail_if(found != levels - 1, "%zu: %zu, at %zu %zu", c, found, out[0].at, out[1].at);
+        for (size_t k = 0; k < found; k++) {
+            assert_int_equal(out[k].at, begin[k + 1]);
+            assert_near(out[k].before, medians[k], 0.0);
+            assert_near(out[k].after, medians[k + 1], 0.0);
+        }
+        /* steps of less than the share are none */
+        assert_ok(carm_history_steps(values, n, 5.1, alarm, out, &found, &err));
+        assert_int_equal(found, 0);
+    }
+}
