@@ -311,3 +311,234 @@ TEST(sentences)
     assert_string_equal(lines[3], "L1, peak: no saturation up to 16 threads");
     assert_int_equal(carm_scaling_say(m, lines, 2), 2);
 }
+
+/* Threads and rates, ascending; 0 threads end them. */
+struct curve {
+    const char *layout, *level;
+    struct {
+        int threads;
+        double rate;
+    } points[6];
+};
+
+static void put_curves(struct carm_model *m, const struct curve *curves, size_t n)
+{
+    m->scaling = calloc(n + 1, sizeof *m->scaling);
+    for (m->nscaling = 0; m->nscaling < n && curves[m->nscaling].level; m->nscaling++) {
+        struct carm_scaling *c = &m->scaling[m->nscaling];
+        *c = make(curves[m->nscaling].layout, curves[m->nscaling].level);
+        for (size_t k = 0; k < 6 && curves[m->nscaling].points[k].threads; k++) {
+            put(c, curves[m->nscaling].points[k].threads, curves[m->nscaling].points[k].rate);
+        }
+    }
+}
+
+/* What is said about curves of up to 8 threads, where a place of 4 and one of 8 are known. */
+TEST(curves_in_words)
+{
+    static const struct {
+        struct curve curves[3];
+        size_t most;
+        const char *told;
+    } cases[] = {
+        {{{"compact", "DRAM", {{1, 10}, {2, 20}, {4, 20}, {8, 40}}}},
+         9,
+         "DRAM: 2 of 4 threads on l3:0 reach 95% of 20.00 B/s; "},
+        {{{"compact", "DRAM", {{1, 10}, {2, 20}, {4, 40}, {8, 42}}}},
+         9,
+         "DRAM: 4 of 8 threads reach 95% of 42.00 B/s; 4 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"}, /* 95% at 4 */
+        {{{"compact", "DRAM", {{1, 10}, {4, 39}, {8, 42}}}},
+         9,
+         "DRAM: 6 of 8 threads reach 95% of 42.00 B/s; 6 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"}, /* 39.9 between 5 and 6 */
+        {{{"compact", "DRAM", {{1, 10}, {8, 80}}}}, 9, "DRAM: no saturation up to 8 threads; "},
+        {{{"compact", "DRAM", {{1, 10}, {7, 75}, {8, 76}}}},
+         9,
+         "DRAM: 7 of 8 threads reach 95% of 76.00 B/s; 7 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"}, /* 7 of 8 are few enough */
+        {{{"compact", "DRAM", {{1, 10}, {5, 50}, {8, 44.9}}}},
+         9,
+         "DRAM: 5 of 8 threads reach 95% of 50.00 B/s, all 8 get 44.90 B/s; 5 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"}, /* all get less than 90% */
+        {{{"compact", "DRAM", {{1, 10}, {5, 50}, {8, 45}}}},
+         9,
+         "DRAM: 5 of 8 threads reach 95% of 50.00 B/s; 5 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"},
+        {{{"compact", "peak", {{1, 10}, {5, 50}, {8, 40}}},
+          {"compact", "L1", {{1, 10}, {8, 80}}},
+          {"compact", "L2", {{1, 10}, {8, 80}}}},
+         9,
+         "peak: 5 of 8 threads reach 95% of 50.00 flop/s, all 8 get 40.00 flop/s; L1, L2: no saturation up to 8 threads; "},
+        {{{"compact", "peak", {{1, 10}, {5, 50}, {8, 40}}}, {"compact", "L1", {{1, 10}, {8, 80}}}},
+         1,
+         "peak: 5 of 8 threads reach 95% of 50.00 flop/s, all 8 get 40.00 flop/s; "},
+        {{{"compact", "DRAM", {{1, 10}}}, {"compact", "L1", {{1, 10}}}}, 9, ""},
+        {{{"compact", "DRAM", {{2, 20}, {8, 80}}},
+          {"spread", "DRAM", {{2, 22.2}, {4, 50}, {8, 90}}}},
+         9,
+         "DRAM: 4 threads get 40.00 B/s compact, 50.00 B/s spread; DRAM: no saturation up to 8 threads; "}, /* 25% more with 4 */
+        {{{"compact", "DRAM", {{2, 20}, {8, 80}}},
+          {"spread", "DRAM", {{2, 22.3}, {4, 44}, {9, 900}}}},
+         9,
+         "DRAM: 2 threads get 20.00 B/s compact, 22.30 B/s spread; DRAM: no saturation up to 8 threads; "}, /* from a ninth more on */
+        {{{"compact", "DRAM", {{2, 20}, {8, 80}}},
+          {"spread", "DRAM", {{2, 22.2}, {8, 88}}},
+          {"spread", "L1", {{2, 99}}}},
+         9,
+         "DRAM: no saturation up to 8 threads; "},
+        {{{"compact", "DRAM", {{4, 40}, {8, 41}}}, {"compact", "L2", {{4, 10}, {8, 10}}}},
+         2,
+         "DRAM: 4 of 8 threads reach 95% of 41.00 B/s; L2: 4 of 8 threads reach 95% of 10.00 B/s; 4 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_model *m = empty_model();
+        char lines[9][CARM_SCALING_LINE], text[4096], words[160];
+        size_t used = 0;
+        put_curves(m, cases[i].curves, 3);
+        m->scaling_units = calloc(m->nscaling_units = 2, sizeof *m->scaling_units);
+        m->scaling_units[0] = (struct carm_scaling_unit){"l3:0", 4};
+        m->scaling_units[1] = (struct carm_scaling_unit){"numa:0", 8};
+        const size_t n = carm_scaling_say(m, lines, cases[i].most);
+        for (size_t k = 0; k < n; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s; ", lines[k]);
+        }
+        (void)snprintf(text + used, sizeof text - used, "%s",
+                       carm_scaling_words(words, sizeof words, m, "DRAM", 8));
+        assert_string_equal(text, cases[i].told);
+    }
+}
+
+/* Sets of 1, 4 and 8 threads, and those that curves put between them: "threads (between) clock; bandwidth (interval) of
+ * a cycle, ..., rate ..., peak of DRAM". */
+TEST(each_figure_between)
+{
+    static const struct curve curves[] = {{"compact", "DRAM", {{1, 10}, {2, 18}, {4, 30}, {8, 32}}},
+                                          {"compact", "L1", {{1, 50}, {4, 200}, {8, 360}}},
+                                          {"compact", "peak", {{1, 4}, {2, 8}, {8, 30}}}};
+    static const struct {
+        int threads;
+        double l1, dram, update, peak, dram_peak;
+    } sets[] = {{1, 50, 10, 8, 4, 11}, {4, 200, 30, 0, 16, 33}, {8, 400, 32, 24, 30, 0}};
+    static const struct {
+        const char *isa;
+        int threads;
+        const char *told;
+    } filled[] = {
+        {"avx2", 1,
+         "(0 0) 3; L1 2:1 50 (45 60) 8, DRAM 2:1 10 (0 0) 0, DRAM update 8 (0 0) 0, 4 (3.2 4.4) 16, 11A"},
+        {"avx2", 2,
+         "(1 4) 4; L1 2:1 100 (90 120) 8, DRAM 2:1 18 (0 0) 0, 8.1159 (6.4928 8.9275) 16.23, 19.8A"},
+        {"avx2", 3,
+         "(2 8) 4; L1 2:1 150 (135 180) 8, DRAM 2:1 24 (0 0) 0, 12.005 (9.6039 13.205) 16.01, 26.4A"},
+        {"avx2", 4,
+         "(0 0) 4; L1 2:1 200 (180 240) 8, DRAM 2:1 30 (0 0) 0, DRAM other 0 (0 0) 0, 16 (12.8 17.6) 16, 33A"},
+        {"avx2", 5,
+         "(2 8) 5; L1 2:1 246.67 (222 296) 7.893, DRAM 2:1 30.5 (0 0) 0, DRAM update 22.875 (0 0) 0, 19.62 (15.696 21.582) 16.74, 0"},
+        {"avx2", 6,
+         "(2 8) 5; L1 2:1 295.56 (266 354.67) 7.881, DRAM 2:1 31 (0 0) 0, DRAM update 23.25 (0 0) 0, 23.159 (18.528 25.475) 16.47, 0"},
+        {"avx2", 7,
+         "(2 8) 5; L1 2:1 346.67 (312 416) 7.924, DRAM 2:1 31.5 (0 0) 0, DRAM update 23.625 (0 0) 0, 26.62 (21.296 29.282) 16.23, 0"},
+        {"avx2", 8,
+         "(0 0) 5; L1 2:1 400 (360 480) 8 rounds, DRAM 2:1 32 (0 0) 0, DRAM update 24 (0 0) 0, 30 (24 33) 16, 0A"},
+        {"sse", 2,
+         "(1 4) 6; L1 2:1 100 (90 120) 8, DRAM 2:1 18 (0 0) 0, 8.3478 (6.6783 9.1826) 16.7, 19.8A"},
+        {"sse", 4,
+         "(0 0) 6; L1 2:1 200 (180 240) 8, DRAM 2:1 30 (0 0) 0, DRAM other 0 (0 0) 0, 16 (12.8 17.6) 16, 33A"},
+        {"sse", 1,
+         "(1 1) 6; L1 2:1 50 (45 60) 8, DRAM 2:1 10 (0 0) 0, 4.1739 (3.3391 4.5913) 16.7, 11A"}};
+    struct carm_model *m = empty_model();
+    put_curves(m, curves, 3);
+    m->roofs = calloc(m->nroofs = 4, sizeof *m->roofs);
+    for (size_t i = 0; i < 4; i++) { /* the last one: of an ISA without sets of fewer threads */
+        struct carm_roofs *r = &m->roofs[i];
+        const size_t k = i == 3 ? 1 : i;
+        (void)strcpy(r->isa, i == 3 ? "sse" : "avx2");
+        (void)strcpy(r->precision, "dp");
+        r->threads = sets[k].threads;
+        r->clock_hz = 3.0 + (double)i;
+        r->memory = calloc(r->nmemory = 3, sizeof *r->memory);
+        r->memory[0] = (struct carm_memory_roof){.level = "L1",
+                                                 .ldst = "2:1",
+                                                 .bandwidth = sets[k].l1,
+                                                 .ci95 = {0.9 * sets[k].l1, 1.2 * sets[k].l1},
+                                                 .bytes_per_cycle = 8};
+        r->memory[1] =
+            (struct carm_memory_roof){.level = "DRAM", .ldst = "2:1", .bandwidth = sets[k].dram};
+        r->memory[2] = (struct carm_memory_roof){
+            .level = "DRAM", .ldst = "update", .bandwidth = sets[k].update};
+        if (!(sets[k].update > 0.0)) {
+            (void)strcpy(r->memory[2].ldst, "other");
+        }
+        r->compute = calloc(r->ncompute = 1, sizeof *r->compute);
+        r->compute[0] = (struct carm_compute_roof){.op = "fma",
+                                                   .rate = sets[k].peak,
+                                                   .ci95 = {0.8 * sets[k].peak, 1.1 * sets[k].peak},
+                                                   .flops_per_cycle = 16};
+        r->dram_peak = (struct carm_dram_peak){.bandwidth = sets[k].dram_peak, .code = "A"};
+    }
+    m->roofs[2].memory[0].rounds = calloc(1, sizeof *m->roofs[2].memory[0].rounds);
+    m->roofs[2].memory[0].nrounds = 1;
+    assert_ok(carm_scaling_fill(m, &err));
+    for (size_t i = 0; i < sizeof filled / sizeof *filled; i++) {
+        const struct carm_roofs *r =
+            carm_model_find_roofs(m, filled[i].isa, "dp", filled[i].threads);
+        char text[600] = "none";
+        if (r) {
+            (void)snprintf(text, sizeof text, "(%d %d) %g;", r->between[0], r->between[1],
+                           r->clock_hz);
+            for (size_t k = 0; k < r->nmemory; k++) {
+                const struct carm_memory_roof *x = &r->memory[k];
+                (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                               " %s %s %.5g (%.5g %.5g) %.4g%s,", x->level, x->ldst, x->bandwidth,
+                               x->ci95.lo, x->ci95.hi, x->bytes_per_cycle,
+                               x->nrounds ? " rounds" : "");
+            }
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                           " %.5g (%.5g %.5g) %.4g, %.5g%s", r->compute->rate, r->compute->ci95.lo,
+                           r->compute->ci95.hi, r->compute->flops_per_cycle, r->dram_peak.bandwidth,
+                           r->dram_peak.code);
+        }
+        assert_string_equal(text, filled[i].told);
+    }
+    assert_true(carm_scaling_reaches(m, "avx2", "dp", 7));
+    assert_false(carm_scaling_reaches(m, "avx2", "dp", 8));
+    assert_false(carm_scaling_reaches(m, "avx2", "sp", 7));
+    assert_true(carm_scaling_reaches(m, "sse", "dp", 3));
+    assert_false(carm_scaling_reaches(m, "sse", "dp", 4));
+    m->scaling[2].points[0].threads = 2; /* no peak of one thread */
+    assert_false(carm_scaling_reaches(m, "avx2", "dp", 1));
+}
+
+/* Where the next number of threads is measured: in the middle of the ends, else where both lines beside leave most open. */
+TEST(next_steps)
+{
+    static const struct {
+        struct curve curves[2];
+        double wide; /* half interval, relative */
+        int next;
+    } cases[] = {
+        {{{"c", "DRAM", {{1, 10}, {4, 40}, {8, 42}}}}, 0, 2},
+        {{{"c", "DRAM", {{1, 10}, {8, 40}, {16, 160}}}}, 0, 4},
+        {{{"c", "DRAM", {{1, 10}, {4, 40}, {10, 60}, {16, 60}}}}, 0, 2},
+        {{{"c", "DRAM", {{1, 10}, {4, 40}, {10, 60}, {16, 60}}}}, 0.5, 0},
+        {{{"c", "DRAM", {{1, 10}, {2, 20}}}}, 0, 0},
+        {{{"c", "DRAM", {{1, 10}, {8, 40}}}}, 0, 0},
+        {{{"c", "DRAM", {{1, 10}, {4, 40}, {8, 77}}}}, 0, 2},
+        {{{"c", "DRAM", {{1, 10}, {4, 40}, {8, 70}}}}, 0, 2},
+        {{{"c", "L1", {{1, 10}, {4, 40}, {8, 70}}}, {"c", "DRAM", {{1, 10}, {5, 40}, {9, 42}}}},
+         0,
+         3},
+        {{{"c", "DRAM", {{1, 10}, {5, 40}, {9, 42}}}, {"c", "L1", {{1, 10}, {4, 40}, {8, 70}}}},
+         0,
+         3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_model *m = empty_model();
+        put_curves(m, cases[i].curves, 2);
+        for (size_t k = 0; k < m->nscaling; k++) {
+            for (size_t j = 0; j < m->scaling[k].npoints; j++) {
+                struct carm_scaling_point *p = &m->scaling[k].points[j];
+                p->ci95 = (struct carm_ci){p->rate * (1.0 - cases[i].wide),
+                                           p->rate * (1.0 + cases[i].wide)};
+            }
+        }
+        const int next = carm_scaling_next(m->scaling, m->nscaling);
+        fail_if(next != cases[i].next, "%zu: %d", i, next);
+    }
+}
