@@ -140,6 +140,8 @@ TEST_BETWEEN(numbers, set_up, tear_down)
                 {"0.12345678901234567", 0.12345678901234567},
                 {"999999999999999", 999999999999999.0},
                 {"1e-12", 1e-12},
+                {"1e30", 1e30},
+                {"0", 0.0},
                 {"00000000000000000001", 1}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char text[128];
@@ -166,7 +168,9 @@ TEST_BETWEEN(refuses_rows, set_up, tear_down)
         {"a,1,NaN,1,,,,,", "bytes is 'NaN', not a finite number"},
         {"a,1e999,1,1,,,,,", "flops is '1e999', not a finite number"},
         {"a,1e40,1,1,,,,,", "flops is 1e40, outside 1e-12 to 1e+30"},
+        {"a,1.01e30,1,1,,,,,", "flops is 1.01e30, outside"},
         {"a,1,1,1e-20,,,,,", "seconds is 1e-20, outside"},
+        {"a,1,1,0.99e-12,,,,,", "seconds is 0.99e-12, outside"},
         {"a,12x,1,1,,,,,", "flops is '12x', not a plain number"},
         {"a,1,1,1.5 s,,,,,", "seconds is '1.5 s', not a plain number"},
         {"a,1.2.3,1,1,,,,,", "flops is '1.2.3', not a plain number"},
@@ -176,6 +180,7 @@ TEST_BETWEEN(refuses_rows, set_up, tear_down)
         {"a,-,1,1,,,,,", "flops is '-', not a plain number"},
         {"a,1,1,1,,1.5,,,", "column 10: threads is 1.5, not a whole number"},
         {"a,1,1,1,,1e30,,,", "threads is 1e30, not a whole number from 1 to 1e9"},
+        {"a,1,1,1,,1000000001,,,", "threads is 1000000001, not a whole number from 1 to 1e9"},
         {"a,1,1,1,,0,,,", "threads is 0, not more than zero"},
         {",1,1,1,,,,,", "line 2, column 1: name is empty"},
         {"\xc3\xa4\xc3\xb6,1,1,0,,,,,", "line 2, column 8: seconds"}, /* characters, not bytes */
@@ -205,6 +210,26 @@ TEST_BETWEEN(refuses_bounds_and_shares, set_up, tear_down)
                    "bytes_low and bytes_high do not hold bytes (5)");
     open_text("name,flops,bytes,seconds,share\nn,1,5,1,1.5\n");
     assert_refused(carm_points_next(points, &p, &err), -CARM_EFORMAT, "share is 1.5, more than 1");
+    /* bounds that are rounded to nine digits hold the value */
+    static const struct {
+        const char *row;
+        bool held;
+    } bounds[] = {{"5,5,", true},
+                  {"5,,5", true},
+                  {"5,5.0000000045,", true},
+                  {"5,5.0000000055,", false},
+                  {"5,,4.9999999955", true},
+                  {"5,,4.9999999945", false},
+                  {",6,4", true}};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        char text[128];
+        (void)snprintf(
+            text, sizeof text,
+            "name,flops,threads,share,seconds,bytes,bytes_low,bytes_high\nn,1,1e9,1,1,%s\n",
+            bounds[i].row);
+        open_text(text);
+        assert_int_equal(carm_points_next(points, &p, &err), bounds[i].held ? 1 : -CARM_EFORMAT);
+    }
 }
 
 TEST_BETWEEN(refuses_headers, set_up, tear_down)
