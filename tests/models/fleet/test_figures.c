@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All figures of judged fleets, number by number. test_judge.c shows what verdicts are worth; here a change of any
  * centre, spread, share, z, p or q shows up. A table is replaced where the judgement is meant to change. */
+#include "models/ceilings.h"
+#include "models/latency.h"
 #include "tests/models/figures.h"
 #include "tests/models/fleet/generate.h"
 
@@ -344,4 +346,158 @@ TEST(fleets)
         judge(&cases[i], text);
         expect(text, cases[i].figures, "case", i);
     }
+}
+
+/* ---- roofs that a model brings, in the order of reports ---- */
+
+static void put_roofs(struct figures *t, const struct carm_fleet *f,
+                      const struct carm_fleet_row *row)
+{
+    const struct carm_fleet_machine *m = &f->machines[row->machine];
+    put(t, "%s; %s; %s; %s; %d %d %u %d\n", m->cpu, m->hypervisor, m->caches, m->isas, m->cores,
+        m->threads, (unsigned)m->page_bytes, m->quick);
+    for (size_t i = 0; i < row->nvalues; i++) {
+        const struct carm_fleet_value *v = &row->values[i];
+        const struct carm_fleet_roof *r = &f->roofs[v->roof];
+        assert_int_equal(r->index, v->roof);
+        put(t, "%s %s %d %s (%s, %d%s): %.5g %s %.5g%s\n", r->isa, r->precision, r->threads,
+            r->name, r->family, (int)r->noise, r->clock ? ", clock" : "", (double)v->rate, r->unit,
+            (double)v->own, v->disturbed ? " disturbed" : "");
+    }
+}
+
+/* Two ISAs, a ceiling of each group, latencies of both page sizes; intervals from 2% below the rate to 1% above. */
+TEST(taken)
+{
+    static const struct carm_cache caches[] = {
+        {1, 48 << 10, 1}, {2, 1536 << 10, 2}, {3, 32 << 20, 4}};
+    static const struct carm_latency latencies[] = {
+        {.level = "L3",
+         .order = CARM_LATENCY_RANDOM,
+         .page_bytes = 2 << 20,
+         .seconds = 2e-8,
+         .ci95 = {1.6e-8, 2.5e-8}},
+        {.level = "L2",
+         .order = CARM_LATENCY_RANDOM,
+         .page_bytes = 2 << 20,
+         .seconds = 5e-9,
+         .ci95 = {5e-9, 5e-9},
+         .disturbed = true},
+        {.level = "L2",
+         .order = CARM_LATENCY_RANDOM,
+         .page_bytes = 4 << 10,
+         .seconds = 6e-9,
+         .ci95 = {5e-9, 7e-9}},
+        {.level = "L1",
+         .order = CARM_LATENCY_RANDOM,
+         .page_bytes = 2 << 20,
+         .seconds = 1e-9,
+         .ci95 = {0, 2e-9}},
+        {.level = "DRAM",
+         .order = CARM_LATENCY_RANDOM,
+         .page_bytes = 2 << 20,
+         .seconds = 1e-7,
+         .ci95 = {8e-8, 1.25e-7}},
+    };
+    struct figures *text = no_figures();
+    struct carm_fleet *f = gen_fleet();
+    struct carm_model *m = gen_model("n", 0);
+    (void)snprintf(m->machine.hypervisor, sizeof m->machine.hypervisor, "KVM");
+    m->machine.caches = malloc(sizeof caches);
+    m->latency = malloc(sizeof latencies);
+    assert_true(m->machine.caches && m->latency);
+    memcpy(m->machine.caches, caches, sizeof caches);
+    memcpy(m->latency, latencies, sizeof latencies);
+    m->machine.ncaches = sizeof caches / sizeof *caches;
+    m->nlatency = sizeof latencies / sizeof *latencies;
+    m->config.quick = true;
+    for (size_t s = 0; s < 2; s++) {
+        struct carm_roofs *r = &m->roofs[s];
+        (void)snprintf(r->isa, sizeof r->isa, "%s", s ? "avx2" : "scalar");
+        (void)snprintf(r->dram_peak.code, sizeof r->dram_peak.code, "%s", s ? "A" : "");
+        r->dram_peak.bandwidth = 9e9;
+        r->memory[19].disturbed = s == 1;
+        r->ceilings = calloc(CARM_CEILING_GROUP_COUNT, sizeof *r->ceilings);
+        assert_non_null(r->ceilings);
+        for (size_t g = 0; g < CARM_CEILING_GROUP_COUNT && s == 1; g++) {
+            struct carm_ceiling_roof *c = &r->ceilings[r->nceilings++];
+            *c = (struct carm_ceiling_roof){
+                .group = (enum carm_ceiling_group)g, .name = "x", .threads = 1 + (int)(g % 2)};
+            c->rate = 1e9 * (double)(g + 1);
+            c->ci95 = (struct carm_ci){0.9 * c->rate, 1.2 * c->rate};
+        }
+        for (size_t i = 0; i < r->nmemory; i++) {
+            r->memory[i].ci95 =
+                (struct carm_ci){0.98 * r->memory[i].bandwidth, 1.01 * r->memory[i].bandwidth};
+        }
+        for (size_t i = 0; i < r->ncompute; i++) {
+            r->compute[i].ci95 =
+                (struct carm_ci){0.98 * r->compute[i].rate, 1.01 * r->compute[i].rate};
+        }
+    }
+    m->roofs[0].ncompute = 3;
+    m->roofs[0].nmemory = 12;
+    struct carm_fleet_row row = {.host = "n"};
+    assert_ok(carm_fleet_take_model(f, m, true, &row, &err));
+    f->rows = calloc(1, sizeof *f->rows);
+    assert_non_null(f->rows);
+    f->rows[f->nrows++] = row;
+    assert_ok(carm_fleet_order_roofs(f, &err));
+    put_roofs(text, f, &f->rows[0]);
+    expect(
+        text,
+        "Test CPU; KVM; L1 48 KiB, L2 1536 KiB/2, L3 32 MiB/4; avx2 dp, scalar dp; 2 2 2097152 1\n"
+        "scalar dp 1 L1 2:1 (L1, 0): 4e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L1 1:1 (L1, 0): 4e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L1 1:0 (L1, 0): 4e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L1 0:1 (L1, 0): 4e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L1 update (L1, 0): 4e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L2 2:1 (L2, 1): 1e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L2 1:1 (L2, 1): 1e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L2 1:0 (L2, 1): 1e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L2 0:1 (L2, 1): 1e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L2 update (L2, 1): 1e+11 byte/s 0.0076532\n"
+        "scalar dp 1 L3 2:1 (L3, 2): 2.5e+10 byte/s 0.0076532\n"
+        "scalar dp 1 L3 1:1 (L3, 2): 2.5e+10 byte/s 0.0076532\n"
+        "scalar dp 1 DRAM peak (DRAM, 3): 9e+09 byte/s 0\n"
+        "scalar dp 1 latency DRAM (latency, 3): 1e+07 load/s 0.1148\n"
+        "scalar dp 1 latency L2 (latency, 1): 2e+08 load/s 0 disturbed\n"
+        "scalar dp 1 latency L3 (latency, 3): 5e+07 load/s 0.1148\n"
+        "scalar dp 1 mad (compute, 0): 1e+10 flop/s 0.0076532\n"
+        "scalar dp 1 fma (compute, 0): 2e+10 flop/s 0.0076532\n"
+        "scalar dp 1 add (compute, 0): 3e+10 flop/s 0.0076532\n"
+        "scalar dp 1 core clock (, 0, clock): 3e+09 Hz 0\n"
+        "avx2 dp 2 L1 2:1 (L1, 0): 8e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L1 1:1 (L1, 0): 8e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L1 1:0 (L1, 0): 8e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L1 0:1 (L1, 0): 8e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L1 update (L1, 0): 8e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L2 2:1 (L2, 1): 2e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L2 1:1 (L2, 1): 2e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L2 1:0 (L2, 1): 2e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L2 0:1 (L2, 1): 2e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L2 update (L2, 1): 2e+11 byte/s 0.0076532\n"
+        "avx2 dp 2 L3 2:1 (L3, 2): 5e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 L3 1:1 (L3, 2): 5e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 L3 1:0 (L3, 2): 5e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 L3 0:1 (L3, 2): 5e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 L3 update (L3, 2): 5e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 DRAM 2:1 (DRAM, 4): 1.2e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 DRAM 1:1 (DRAM, 4): 1.2e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 DRAM 1:0 (DRAM, 4): 1.2e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 DRAM 0:1 (DRAM, 4): 1.2e+10 byte/s 0.0076532\n"
+        "avx2 dp 2 DRAM update (DRAM, 4): 1.2e+10 byte/s 0.0076532 disturbed\n"
+        "avx2 dp 2 DRAM peak (DRAM, 4): 9e+09 byte/s 0.0076532 disturbed\n"
+        "avx2 dp 2 mad (compute, 0): 2e+10 flop/s 0.0076532\n"
+        "avx2 dp 2 fma (compute, 0): 4e+10 flop/s 0.0076532\n"
+        "avx2 dp 2 add (compute, 0): 6e+10 flop/s 0.0076532\n"
+        "avx2 dp 2 mul (compute, 0): 8e+10 flop/s 0.0076532\n"
+        "avx2 dp 2 busy: x (, 0): 4e+09 flop/s 0.076532\n"
+        "avx2 dp 2 in-core: x (, 0): 1e+09 flop/s 0.076532\n"
+        "avx2 dp 2 memory: x (, 3): 3e+09 byte/s 0.076532\n"
+        "avx2 dp 2 mix: x (, 0): 2e+09 flop/s 0.076532\n"
+        "avx2 dp 2 traffic: x (, 3): 5e+09 byte/s 0.076532\n"
+        "avx2 dp 2 core clock (, 0, clock): 3e+09 Hz 0\n",
+        "model", 0);
+    carm_model_free(m);
 }
