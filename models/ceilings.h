@@ -25,21 +25,21 @@ int carm_ceiling_group_parse(const char *name, enum carm_ceiling_group *group,
 const struct carm_ceiling_roof *carm_ceilings_find(const struct carm_roofs *roofs,
                                                    enum carm_ceiling_group group, const char *name);
 
-/* As above, but NULL as well where it was not measured. */
+/* Like carm_ceilings_find, but NULL also where the ceiling was not measured. */
 const struct carm_ceiling_roof *carm_ceilings_measured(const struct carm_roofs *roofs,
                                                        enum carm_ceiling_group group,
                                                        const char *name);
 
-/* The one with the highest rate of a group whose name begins with prefix ("" = any), or NULL when
- * none was measured. */
+/* The ceiling with the highest rate among the group's measured ceilings whose name begins with
+ * prefix ("" = any), or NULL. */
 const struct carm_ceiling_roof *carm_ceilings_best(const struct carm_roofs *roofs,
                                                    enum carm_ceiling_group group,
                                                    const char *prefix);
 
-/* The gain of one optimisation over a measured ceiling: the rate of the next ceiling over its
- * own.
+/* The gain of one optimisation over a measured ceiling: the rate of the next ceiling over the rate
+ * of this ceiling.
  * by      out: the optimisation, for a reader ("SIMD"); borrowed, static
- * returns 0 where there is no next one, or it was not measured */
+ * returns 0 where there is no next ceiling, or the next ceiling was not measured */
 double carm_ceiling_gap(const struct carm_roofs *roofs, const struct carm_ceiling_roof *ceiling,
                         const char **by);
 
@@ -60,13 +60,13 @@ struct carm_ceiling {
     double rate;                      /* byte/s of a slope, flop/s of a horizontal; > 0 */
     struct carm_ci ci95;              /* both ends = rate where none is known */
     bool disturbed;                   /* while it was measured, so it may be too low */
-    bool aside; /* drawn and listed, but not of the chain: it binds only kernels with a trait
+    bool aside; /* drawn and listed beside the chain of ceilings: it binds only kernels with a trait
                  * (instruction mix, load imbalance, div) */
     /* At a point's intensity (models/place/place.h): */
-    double at;    /* flop/s that it allows there */
+    double at;    /* flop/s that the ceiling allows at the point's intensity */
     bool compute; /* a horizontal */
-    bool roof;    /* of the roof, not below it */
-    bool narrow;  /* of a narrower ISA than the roofs' */
+    bool roof;    /* the ceiling is the roof itself */
+    bool narrow;  /* from a narrower ISA than the set of roofs */
 };
 
 /* Ascending by the order of the optimisations, which is ascending by rate; the last ceiling that
@@ -95,7 +95,7 @@ int carm_ceilings_of_roofs(const struct carm_model *model, const struct carm_roo
 const struct carm_ceiling *carm_ceilings_slope(const struct carm_ceilings *ceilings);
 const struct carm_ceiling *carm_ceilings_peak(const struct carm_ceilings *ceilings);
 
-/* flop/byte at which they meet; 0 where a side has none */
+/* flop/byte at which slope and peak meet; 0 where one is missing */
 double carm_ceilings_ridge(const struct carm_ceilings *ceilings);
 
 /* A ceiling next to a point. */
@@ -127,8 +127,8 @@ struct carm_gain {
 };
 
 /* The optimisations in reach at an intensity, in the order in which to try them, with the
- * largest gain of each. Under a slope, a horizontal ceiling that the performance passes is out of reach, and
- * under the peak a slope that it passes.
+ * largest gain of each. Where memory binds, horizontal ceilings below the performance are out of reach; where
+ * computation binds, slopes below it.
  * performance  0 = not known: all optimisations that the intensity leaves in reach
  * gains        out: [2 * CARM_CEILINGS_MAX]
  * returns the number of gains */

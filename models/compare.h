@@ -25,7 +25,7 @@ const char *carm_compare_kind_name(enum carm_compare_kind kind);
 /* Why a roof moves from run to run. */
 enum carm_compare_noise {
     CARM_COMPARE_CORE,        /* resources that each core has for itself: computation, L1 */
-    CARM_COMPARE_PRIVATE,     /* its further caches: the places of pages matter */
+    CARM_COMPARE_PRIVATE,     /* its private caches behind L1: the physical pages matter */
     CARM_COMPARE_SHARED,      /* the last cache */
     CARM_COMPARE_DRAM,        /* memory, one thread */
     CARM_COMPARE_DRAM_SEVERAL /* memory, several threads */
@@ -37,9 +37,9 @@ enum carm_compare_noise {
  * cover other runs */
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual);
 
-/* How far builds of one machine in a row scatter beyond the scatter that the rounds of each show, as a
- * relative standard deviation: neighbours in a virtual machine's memory and last cache come and go for
- * minutes, in which a build has all of its rounds. 0 on a machine of one's own.
+/* The scatter between successive builds on one machine that the rounds of a single build do not show, as a relative
+ * standard deviation. Other users of a virtual machine's memory and last cache come and go in minutes, and a build
+ * takes all its rounds in a few minutes. 0 on a machine of one's own.
  * quick  the model is of a quick build */
 double carm_compare_between(enum carm_compare_noise noise, bool is_virtual, bool quick);
 
@@ -47,10 +47,10 @@ double carm_compare_between(enum carm_compare_noise noise, bool is_virtual, bool
 struct carm_compare_value {
     double rate;            /* byte/s or flop/s; 0 = the model has no such roof */
     double lo, hi;          /* 95% interval; both = rate where none is known */
-    size_t rounds;          /* that it was made of; 0 = of none, or none that are sound */
-    size_t runs;            /* that its rounds are of */
+    size_t rounds;          /* behind the rate; 0 = no sound rounds */
+    size_t runs;            /* runs that took the rounds */
     double scatter;         /* standard deviation of the rounds, same unit as the rate */
-    double scatter_freedom; /* its degrees of freedom */
+    double scatter_freedom; /* degrees of freedom of the scatter */
     double
         between; /* carm_compare_between; 0 where the rounds are of several runs, which show it */
     double clock_hz;  /* core clock beside it; 0 = not known, or no matter (memory) */
@@ -58,7 +58,7 @@ struct carm_compare_value {
     bool disturbed;   /* while it was measured */
     const char *code; /* borrowed from the model, as are note and isa */
     const char *note;
-    const char *isa; /* of the roofs that it is from */
+    const char *isa; /* of the set of roofs with the rate */
 };
 
 enum carm_compare_verdict {
@@ -90,11 +90,11 @@ struct carm_compare_diff {
  * values are from rounds and comparisons is not 0, the error is the error of a difference between
  * two runs and holds for all comparisons together (Bonferroni): in 95% of pairs of models of one
  * machine no difference is larger. Its variance is
- * - half of each interval's, which is made for a difference between two runs already, with 3 degrees of
- *   freedom (four batches), and
- * - the square of half the scatter of each value's rounds, for drifts so slow that one run does not
- * show them, or the square of `between` if that is more. Its degrees of freedom: the number of rounds less one.
- * Student's t has the degrees of freedom of their sum.
+ * - half of the variance of each interval, since the intervals are made for differences between two runs, with 3
+ *   degrees of freedom (four batches), and
+ * - the square of half the scatter of each value's rounds, for drifts too slow for one run, or the square of `between`
+ * if that is more. Its degrees of freedom: the number of rounds less one. Student's t takes the degrees of freedom of
+ * the sum of variances.
  * comparisons  number of values from rounds that are judged together; 0 = intervals of single runs
  * source: Welch 1947, "The generalization of 'Student's' problem when several different population
  *         variances are involved"; models/rounds.h */
@@ -110,7 +110,7 @@ struct carm_compare_row {
     enum carm_compare_noise noise;
     struct carm_compare_value values[CARM_COMPARE_MOST]; /* one for each model */
     struct carm_compare_diff diffs[CARM_COMPARE_MOST];   /* [0] is absent */
-    size_t order;                                        /* in which it was found */
+    size_t order;                                        /* position before sorting */
 };
 
 /* The ISA of a set that compares machines of different widest ISAs: each value is the best of its model's. */
@@ -175,7 +175,7 @@ size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_
 /* How many of the significant or equal comparisons were decided by intervals from rounds. */
 size_t carm_compare_by_rounds(const struct carm_compare *compare);
 
-/* How many differ by the core clock alone. */
+/* How many significant comparisons differ by the core clock alone. */
 size_t carm_compare_same_per_cycle(const struct carm_compare *compare);
 
 /* ---- properties of each model besides its roofs ---------------------------------------------- */
@@ -208,12 +208,11 @@ size_t carm_compare_level_facts(const struct carm_compare *compare, bool ascii,
 
 /* A fitness that the baseline and another model have. */
 struct carm_compare_score {
-    /* [0] is there; NULL = not in that model */
+    /* of[0] is never NULL; others: NULL = the model has no such score */
     const struct carm_validation *of[CARM_COMPARE_MOST];
 };
 
-/* The next one from *at on in the baseline's order, of the sets that are wanted (as of the options);
- * false = there are no more. */
+/* The next score of the baseline from *at on, of the sets that options->wanted takes. returns false after the last */
 bool carm_compare_next_score(const struct carm_compare *compare,
                              const struct carm_compare_options *options, size_t *at,
                              struct carm_compare_score *score);

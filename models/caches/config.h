@@ -26,9 +26,10 @@ struct carm_hierarchy_level {
 enum carm_hierarchy_last {
     CARM_LAST_NONINCLUSIVE, /* victim cache: lines that left a level before it and are not
                              * replaced yet */
-    CARM_LAST_INCLUSIVE,    /* inclusive: all lines; a line that it replaces leaves the levels
-                             * before it, too */
-    CARM_LAST_EXCLUSIVE,    /* the others' victims, clean ones included; a hit moves the line out */
+    CARM_LAST_INCLUSIVE,    /* inclusive: all lines of the levels before it; a line that it replaces
+                             * leaves those, too */
+    CARM_LAST_EXCLUSIVE,    /* exclusive: victims of the level before it, clean ones included; a hit
+                             * moves the line out */
 };
 
 struct carm_hierarchy_config {
@@ -37,13 +38,13 @@ struct carm_hierarchy_config {
     uint32_t cores;
     enum carm_hierarchy_last last;
     bool tree_lru;  /* replacement by a tree of bits in place of LRU; ways are powers of 2 then */
-    bool next_line; /* a miss of the second level also fetches the line behind it, in the page */
+    bool next_line; /* a miss of the second level also fetches the next line of the same page */
     bool streams; /* the second level fetches ahead of ascending and descending streams in a page */
     unsigned buffers; /* lines that non-temporal stores of a core can combine at a time; 0 = 10 */
-    double share; /* of the lines, that the trace has: caches to which conflicts are compared are as
-                       * much smaller; 0 = all */
-    uint64_t memory_bytes; /* the most that the simulation may take; 0 = 2 GiB */
+    double share; /* share of the program's lines that the trace has, 0 = all; the fully associative
+                       * caches that define conflict misses shrink by it */
+    uint64_t memory_bytes; /* limit of the simulation's memory; 0 = 2 GiB */
 };
 
-/* returns 0 or -CARM_EINVAL: such caches cannot be */
+/* returns 0 or -CARM_EINVAL: no such caches can exist */
 int carm_hierarchy_check(const struct carm_hierarchy_config *config, struct carm_err *err);

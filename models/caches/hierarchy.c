@@ -22,7 +22,7 @@ struct way {
     bool demand; /* not a prefetch */
     size_t aim;  /* of a prefetch: its level */
     bool store;
-    bool forward; /* another core has it */
+    bool forward; /* another core has the line */
     bool first, lost;
     uint64_t flags;  /* out: of the copy that was found: CARM_LINE_DIRTY, CARM_LINE_OWNED */
     uint64_t used;   /* out: used bytes of a copy that was moved */
@@ -40,7 +40,7 @@ static struct copy copy_at(const struct carm_sets *c, uint64_t i)
     return (struct copy){c->entries[i] & CARM_LINE_FLAGS, c->used[i], c->whose[i]};
 }
 
-/* ---- whose counts ---- */
+/* ---- the instruction that counts ---- */
 
 static struct carm_hierarchy_counts *now(const struct carm_hierarchy *h)
 {
@@ -341,8 +341,8 @@ static void count_miss(struct carm_hierarchy *h, size_t k, uint32_t core, uint64
     now(h)->levels[k].misses[reason]++;
 }
 
-/* A lookup in level k and, where it misses, in the ones behind it; the line is in level k then.
- * returns the level that had it */
+/* Looks a line up in level k and, on a miss, in the levels behind it. The line is in level k
+ * afterwards. returns the level that had the line */
 static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint64_t line,
                         struct way *w)
 {
@@ -388,7 +388,8 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
         now(h)->transfers += w->forward;
     }
     unsigned from;
-    if (w->forward && k >= h->nprivate) { /* another core's cache sends the line past this level */
+    if (w->forward && k >= h->nprivate) { /* another core's cache sends the line, and this level
+                                           * gets no copy */
         return (unsigned)h->config.nlevels + 1;
     }
     if (k == last) {
@@ -409,7 +410,7 @@ static unsigned look_up(struct carm_hierarchy *h, size_t k, uint32_t core, uint6
                               w->used,
                               {h->now, w->stored}};
     insert(h, k, core, line, &copy);
-    w->flags &= ~(uint64_t)CARM_LINE_DIRTY; /* one copy has the dirt */
+    w->flags &= ~(uint64_t)CARM_LINE_DIRTY; /* only the copy in level k is dirty */
     w->used = 0;
     return from;
 }
@@ -428,7 +429,7 @@ static void fetch(struct carm_hierarchy *h, uint32_t core, uint64_t line, size_t
     }
 }
 
-/* Streams that the misses of the first level make. */
+/* Follows a stream of misses of the first level, and prefetches ahead of it. */
 static void follow(struct carm_hierarchy *h, uint32_t core, uint64_t line)
 {
     struct carm_core_state *c = &h->cores[core];
@@ -584,7 +585,7 @@ static unsigned access_line(struct carm_hierarchy *h, uint32_t core, uint64_t li
     }
     const uint64_t plain = CARM_LINE_FLAGS & ~(uint64_t)(CARM_LINE_VALID | CARM_LINE_PREFETCHED);
     if (!c->trees && (c->entries[at] & ~plain) ==
-                         (line << CARM_LINE_FLAG_BITS | CARM_LINE_VALID)) { /* as most are */
+                         (line << CARM_LINE_FLAG_BITS | CARM_LINE_VALID)) { /* the usual case */
         now(h)->levels[0].lookups++;
         carm_lru_touch(&c->shadow, line);
     } else {

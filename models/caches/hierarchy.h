@@ -12,7 +12,7 @@
  * trace's addresses count as physical), instruction fetches.
  *
  * source: Hill, Smith 1989, Evaluating Associativity in CPU Caches, section 2, for the kinds of misses:
- * of each cache by itself, compared with fully associative LRU over the same lookups. */
+ * each cache is compared with a fully associative LRU cache over the same lookups. */
 #pragma once
 
 #include <stdint.h>
@@ -38,9 +38,9 @@ int carm_hierarchy_open(struct carm_hierarchy **out, const struct carm_hierarchy
 void carm_hierarchy_close(struct carm_hierarchy *h); /* NULL allowed */
 
 /* Charges the following accesses to one instruction or loop. Its counts are the lookups of its
- * accesses, their misses and the lines that they bring; the write-backs of lines whose last
- * store was its own (lines that move to an exclusive level, clean or not: that it brought);
- * and the unused bytes of the lines that it brought.
+ * accesses, their misses and the lines fetched for them; the write-backs of lines that it was the
+ * last to store to; the moves to an exclusive level of lines fetched for it; and the unused bytes
+ * of lines fetched for it.
  * who  any number, but memory is taken for each number below it; at first 0 */
 void carm_hierarchy_by(struct carm_hierarchy *h, uint32_t who);
 

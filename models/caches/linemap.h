@@ -36,8 +36,8 @@ void carm_linemap_close(struct carm_linemap *t); /* zeros allowed */
 uint64_t carm_linemap_bytes(const struct carm_linemap *t);
 /* Whether one more key makes the table grow to twice its size. */
 bool carm_linemap_full(const struct carm_linemap *t);
-/* The words of a key, which are 0 where it is new; NULL = no memory, all is as before */
+/* The words of a key, 0 where the key is new; NULL = no memory, the table is unchanged */
 uint64_t *carm_linemap_add(struct carm_linemap *t, uint64_t key);
 /* The words of a key; NULL = none */
 uint64_t *carm_linemap_find(const struct carm_linemap *t, uint64_t key);
-void carm_linemap_erase(struct carm_linemap *t, uint64_t key); /* one that is not there: nothing */
+void carm_linemap_erase(struct carm_linemap *t, uint64_t key); /* a missing key is ignored */

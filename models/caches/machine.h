@@ -21,9 +21,9 @@ struct carm_cache_ways {
 uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_level *level,
                            bool *measured);
 
-/* The share of the lines of a sweep over and over again that come from memory, where its data is larger than the
- * measured part of the last cache and smaller than the cache: others have their part at times. By measured bandwidths
- * over as much data. 1 = all: its data is larger, or nothing was measured
+/* The share of lines that come from memory in repeated sweeps over data that is larger than the measured size of the
+ * last cache and smaller than its reported size: other users of the machine occupy the difference at times. From the
+ * measured bandwidth of a working set of this size. 1 = all lines: the data has another size, or nothing was measured
  * bytes  of the data of all threads */
 double carm_caches_from_memory(const struct carm_model *model, int threads, double bytes);
 

@@ -14,11 +14,13 @@ enum {
     LINE = CARM_HIERARCHY_LINE,
     GROUPS = CARM_SAMPLED_GROUPS,
     CLASSES = CARM_SAMPLED_CLASSES,
-    SETS_MOST = CLASSES, /* groups of sets: as many as a usual second level has sets */
+    SETS_MOST = CLASSES, /* groups of sets: a usual second level has 2048 sets */
     SETS_LEAST = 32,
-    HALF = 1 << 17, /* of a window: a set of 8 ways fills with a miss in 250 accesses */
-    DENSER = 2,     /* windows than sets: they are of the first level alone, which is quick */
-    DENSE = 256, /* windows: some 67 million accesses. Programs begin otherwise than they go on */
+    HALF = 1 << 17, /* accesses of half a window: at one miss in 250 accesses, a set of 8 ways
+                     * fills */
+    DENSER = 2,     /* the windows' share is twice the sets' share: simulating the first level alone
+                     * is quick */
+    DENSE = 256,    /* windows: 67 million accesses. The start of a program differs from the rest */
     TURNS_MOST = 16,
     LATELY = 1 << 14,
     FEW = 30, /* fewer lines than this: the interval is a Poisson interval */
@@ -29,12 +31,12 @@ struct seen {
     uint32_t accesses, misses, written;
 };
 
-/* The same of all windows. */
+/* Sums over all windows, by instruction. */
 struct measured {
-    uint32_t cold; /* of the misses: unknown */
+    uint32_t cold; /* misses in a set with free places: they may be hits */
     uint32_t left;
     uint64_t
-        all; /* accesses of a string instruction; 0 = another instruction, whose executions are known */
+        all; /* accesses of a string instruction; 0 = not a string instruction: its executions are known */
     uint64_t unused;
 };
 
@@ -49,7 +51,7 @@ struct entry {
 /* The first level of a thread. */
 struct first {
     uint32_t window, accesses;
-    uint32_t turn, group, weight; /* of the window */
+    uint32_t turn, group, weight; /* of the current window */
     struct entry *entries;        /* [sets * ways] the latest used first */
 };
 
@@ -63,23 +65,23 @@ struct carm_sampled {
     struct {
         uint64_t key; /* 0 = none */
         uint32_t number;
-    } lately[LATELY];    /* of them */
+    } lately[LATELY];    /* cache of pairs */
     struct measured *of; /* [nof] */
     size_t nof;
-    struct seen *seen[GROUPS]; /* [nseen] a group by itself: its windows take their time */
+    struct seen *seen[GROUPS]; /* [nseen] an array for each group */
     size_t nseen[GROUPS];
     struct first *threads; /* [nthreads] */
     uint64_t sets;         /* of the first level */
     size_t nthreads;
     bool failed;
     double live,
-        dead; /* accesses between a line's arrival and its last access, and from then to its eviction */
+        dead; /* accesses between a line's arrival and its last access, and between its last access and its eviction */
     double scale; /* accesses of the program for each measured one */
 };
 
 /* ---- opening ---- */
 
-/* A number without pattern (Steele, Lea, Flood 2014: SplitMix64). */
+/* A hash without pattern (Steele, Lea, Flood 2014: SplitMix64). */
 static uint64_t mix(uint64_t x)
 {
     x = (x + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -102,11 +104,11 @@ static uint32_t groups_of_sets(const struct carm_hierarchy_config *config, uint3
     return (uint32_t)of;
 }
 
-/* Sets whose lowest 3 bits take all values equally often: strides of up to 8 lines meet their share of the
- * sample. So do the next 3 bits, as far as a sixty-fourth of the sets allows it: with the former they are a line's
- * place in its page of 4 KiB, where data of one kind may begin (Niederreiter 1992, Random Number Generation and
- * Quasi-Monte Carlo Methods, section 4.1, on nets). The bits behind them have no pattern. The sets of each value of
- * the lowest 3 bits are in two groups, so that strides of up to 32 lines meet both. */
+/* Sets whose lowest 3 bits take all values equally often: strides of up to 8 lines have the same share of sampled
+ * lines. The next 3 bits do so too, as far as a sixty-fourth of the sets allows it. The 6 bits are a line's place in
+ * its page of 4 KiB, and data of one kind may start at the same place of many pages (Niederreiter 1992, Random Number
+ * Generation and Quasi-Monte Carlo Methods, section 4.1, on nets). The higher bits have no pattern. The sets of each
+ * value of the lowest 3 bits are in two groups, so that strides of up to 32 lines occur in both. */
 static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
 {
     enum { LOW = GROUPS / 2, PLACES = 8, LEAST = 64 };
@@ -121,7 +123,7 @@ static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
         each *= 2;
     }
     p->sets = each * LOW;
-    const uint32_t some = each < places ? each : places; /* places that are met */
+    const uint32_t some = each < places ? each : places; /* places that the sample has */
     for (uint32_t low = 0; low < LOW; low++) {
         const uint32_t reversed = (low & 1) << 2 | (low & 2) | (low & 4) >> 2;
         for (uint32_t i = 0; i < each; i++) {
@@ -137,7 +139,7 @@ static void make_plan(struct carm_sampled *s, double share, uint64_t seed)
     }
 }
 
-/* Pages whose lowest 3 bits take all values equally often, as the sets' do. */
+/* Samples pages whose lowest 3 bits take all values equally often, like the sets. */
 static void make_pages(struct carm_sampled_plan *p, double share, uint64_t seed)
 {
     enum { LOW = 8, LEAST = 8 };
@@ -157,7 +159,7 @@ static uint64_t first_sets(const struct carm_hierarchy_config *config)
     return config->levels[0].size_bytes / LINE / config->levels[0].ways;
 }
 
-/* Pairs of neighbouring sets take turns. */
+/* Divides the windows among turns: each turn simulates every n-th pair of neighbouring sets. */
 static void make_turns(struct carm_sampled *s, const struct carm_hierarchy_config *beside,
                        double share, uint64_t seed)
 {
@@ -347,7 +349,7 @@ static struct seen seen_of(const struct carm_sampled *s, size_t who, uint32_t gr
 
 /* ---- accesses ---- */
 
-/* The number in the simulation of the other levels. */
+/* The number of an instruction and group of sets in the simulation of the other levels. */
 static uint32_t pair(struct carm_sampled *s, uint32_t who, uint32_t group)
 {
     const uint64_t key = (uint64_t)who * GROUPS + group + 1;
@@ -544,8 +546,8 @@ static double half_of_sets(const struct carm_sampled *s, const double *groups)
     return gsl_cdf_tdist_Pinv(0.975, GROUPS / 2.0) / share * sqrt((1.0 - share) * squares);
 }
 
-/* The windows are a sample of the group; the deviations sum to 0. A single group has no spread:
- * its value may be wrong by all of itself. */
+/* Half of the first level's interval, from the deviations of the groups of windows. A single group
+ * shows no spread: its error may be as large as its value. */
 static double half_of_windows(const struct carm_sampled_sum *sum)
 {
     double squares = 0.0, all = 0.0;
@@ -578,9 +580,9 @@ void carm_sampled_exact(const struct carm_hierarchy_counts *counts, struct carm_
     }
 }
 
-/* The interval covers the Poisson spread of a few lines: a sample without such a line does not
- * prove that there are none. For many lines, the differences between the parts of the sample
- * give the interval, with two lines added at either end: a stream may end anywhere.
+/* Widens an interval to the Poisson spread of few lines: a sample without lines does not prove that
+ * the program has none. For many lines, the differences between the parts of the sample give the
+ * interval, with two lines added at either end: a stream may end anywhere.
  * lines  seen in the sample
  * each   bytes that each line stands for */
 static void widen(struct carm_level_estimate *l, double lines, double each)
@@ -596,10 +598,11 @@ static void widen(struct carm_level_estimate *l, double lines, double each)
 static void read_first(const struct carm_sampled *s, const struct carm_sampled_sum *sum,
                        struct carm_level_estimate *l)
 {
-    const double taken = LINE * sum->reasons[0][CARM_MISS_COHERENCE]; /* not seen in windows */
+    const double taken = LINE * sum->reasons[0][CARM_MISS_COHERENCE]; /* not seen by windows */
     const double written =
         sum->few_lines > 0.0 ? fmin(sum->few_written / sum->few_lines, 1.0) : 0.0;
-    const double came = s->dead > 0.0 ? s->dead / (s->live + s->dead) : 0.0; /* of the cold */
+    const double came = s->dead > 0.0 ? s->dead / (s->live + s->dead) : 0.0; /* of the cold
+                                                                              * misses */
     const double low = sum->bytes[0] - sum->cold + taken;
     const double high = low + sum->cold * (1.0 + written);
     const double half = half_of_windows(sum);
@@ -621,14 +624,14 @@ static void read_first(const struct carm_sampled *s, const struct carm_sampled_s
     }
 }
 
-/* No level misses more lines than the first. Addresses a power of two apart meet few sets, and where those are among
- * the sampled ones, they count for all: a binary search had 67 times as many lines from L3 as from L2. Windows may miss
- * all of a few lines, so that these say nothing.
+/* Limits a level's misses to the first level's. Addresses a power of two apart fall into few sets; if the sample has
+ * these sets, their lines are scaled up too far: a binary search had 67 times as many lines from L3 as from L2. Few
+ * lines are no reason to limit: the windows may have missed them all.
  * of_sets  lines that one of the sampled sets stands for */
 static void bound_by_first(const struct carm_level_estimate *first, double of_sets,
                            struct carm_level_estimate *l)
 {
-    /* otherwise two estimates of one number of lines differ by less; chosen by hand */
+    /* two sound estimates of the same lines differ by less; chosen by hand */
     static const double alike = 1.5;
     const bool exceeds = l->misses > alike * first->misses && l->misses >= FEW * of_sets;
     const double share = exceeds ? first->misses / l->misses : 1.0;
@@ -661,7 +664,8 @@ void carm_sampled_read(const struct carm_sampled *s, const struct carm_sampled_s
         } else { /* a line that comes and leaves is seen once */
             widen(l, sum->bytes[k] / of_sets, of_sets);
         }
-        if (k > 0 && sum->lookups[k] < FEW * of_sets / 2.0 / LINE) { /* its sets are hardly met */
+        if (k > 0 && sum->lookups[k] < FEW * of_sets / 2.0 / LINE) { /* the sample has few
+                                                                      * lookups */
             l->high = fmax(l->high, 2.0 * out[k - 1].high);
         }
         l->lines = l->misses;

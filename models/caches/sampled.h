@@ -41,17 +41,19 @@ enum { CARM_SAMPLED_CLASSES = 2048, CARM_SAMPLED_PAGES = 1024 };
 /* The plan of the recording. */
 struct carm_sampled_plan {
     uint32_t sets, of;      /* `sets` of `of` groups of sets are simulated */
-    uint32_t half, between; /* accesses of half a window; from one to the next, on average */
-    /* the same in accesses that are recorded, which cost nothing to count: as many as these would be if all lines
-     * were met equally often */
+    uint32_t half, between; /* accesses in half a window; accesses between two windows, on
+                             * average */
+    /* half and between as numbers of recorded accesses, which cost nothing to count: their expected numbers if all
+     * lines were accessed equally often */
     uint32_t half_records, between_records;
-    uint32_t dense;  /* the first windows, which follow one another ... */
-    uint32_t weight; /* ... and the number of these that a later window counts as */
-    uint32_t turns;  /* a power of 2: each window is of one turn of the first level's sets */
-    uint8_t turn[CARM_SAMPLED_CLASSES];    /* of the lines, by bits 6 .. 16 of the address */
-    uint8_t classes[CARM_SAMPLED_CLASSES]; /* likewise: whether they are recorded all the time */
-    /* of pages of 4 KiB, by bits 12 .. 21: whether all of their lines are recorded all the time, for a TLB that is
-     * smaller in proportion; npages of them */
+    uint32_t dense;  /* number of first windows, which follow one another */
+    uint32_t weight; /* number of dense windows that a later window counts as */
+    uint32_t turns;  /* a power of 2: a window simulates one of so many parts of the first level's
+                      * sets */
+    uint8_t turn[CARM_SAMPLED_CLASSES];    /* of each line, by bits 6 .. 16 of its address */
+    uint8_t classes[CARM_SAMPLED_CLASSES]; /* likewise: lines that are always recorded */
+    /* pages of 4 KiB, by bits 12 .. 21 of the address: whether all lines of the page are always recorded. npages are;
+     * the simulated TLB is smaller in proportion */
     uint32_t npages;
     uint8_t pages[CARM_SAMPLED_PAGES];
 };
@@ -62,14 +64,14 @@ static inline bool carm_sampled_has_page(const struct carm_sampled_plan *plan, u
     return plan->pages[address >> 12 & (CARM_SAMPLED_PAGES - 1)];
 }
 
-/* The turn of a window. */
+/* The turn of the first level's sets that a window simulates. */
 static inline uint32_t carm_sampled_turn(const struct carm_sampled_plan *plan, uint32_t window)
 {
     return window / 2 & (plan->turns - 1);
 }
 
 /* beside  other caches that get the same accesses, by the same plan; NULL = none
- * share   of the accesses and of the sets, above 0, at most 1
+ * share   of the accesses and of the sets to simulate, above 0, at most 1
  * seed    which sets: any number
  * returns 0; -CARM_ENOTSUP (caches of too few sets, prefetching); -CARM_EINVAL, -CARM_ENOMEM */
 int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_config *config,
@@ -77,12 +79,13 @@ int carm_sampled_open(struct carm_sampled **out, const struct carm_hierarchy_con
                       struct carm_sampled_plan *plan, struct carm_err *err);
 void carm_sampled_close(struct carm_sampled *s); /* NULL allowed */
 
-/* Whether an access concerns the sets that are sampled in this window: others need no call. */
+/* Whether an access concerns the sets sampled in this window. Other accesses need no call of
+ * carm_sampled_access. */
 bool carm_sampled_has(const struct carm_sampled *s, uint64_t address, uint32_t bytes,
                       uint32_t window);
 
-/* A load outside of windows that changes no count: of a line that is not sampled, or that is in the smaller
- * first level. returns false: nothing was done, and carm_sampled_access has to be called */
+/* A load outside of windows that changes no count: its line is not sampled, or is in the smaller first level. returns
+ * false: nothing was done, and carm_sampled_access has to be called */
 bool carm_sampled_hits(struct carm_sampled *s, uint32_t core, uint64_t address, uint32_t bytes);
 
 /* One access.
@@ -95,11 +98,10 @@ void carm_sampled_access(struct carm_sampled *s, uint32_t thread, uint32_t core,
                          uint32_t bytes, enum carm_access_kind kind, uint32_t window, bool repeated,
                          uint32_t who);
 
-/* n accesses of a string instruction that change no count but their own number: of lines that carm_sampled_has says
- * are not sampled */
+/* Counts n accesses of a string instruction to lines that are not sampled (carm_sampled_has is false) */
 void carm_sampled_pass(struct carm_sampled *s, uint64_t n, uint32_t who);
 /* The program has ended: dirty lines are written back.
- * accesses  all of the program's
+ * accesses  number of all accesses of the program
  * returns 0 or -CARM_ENOMEM, as carm_hierarchy_read */
 int carm_sampled_end(struct carm_sampled *s, double accesses, struct carm_err *err);
 
@@ -107,32 +109,34 @@ enum { CARM_SAMPLED_GROUPS = 16 };
 
 /* Sums over instructions: zeros at first. */
 struct carm_sampled_sum {
-    double bytes[CARM_HIERARCHY_LEVELS_MAX]; /* of the first level; of the others, see groups */
-    double cold;                             /* of the first level's: may be hits */
-    double unmeasured;   /* of instructions that no window saw: by the smaller first level */
+    double bytes[CARM_HIERARCHY_LEVELS_MAX]; /* between each level and the next */
+    double cold;                             /* part of bytes[0] that may be hits */
+    double unmeasured;   /* bytes of instructions that no window saw, by the smaller first level */
     double seen, missed; /* accesses that windows measured, and their misses: over the weight */
-    double few_lines, few_written; /* of the smaller first level: lines that came, that went */
+    double few_lines, few_written; /* lines that the smaller first level fetched, that it wrote
+                                    * back */
     double accesses[CARM_SAMPLED_GROUPS]; /* of the windows */
     double unused[CARM_HIERARCHY_LEVELS_MAX];
     double misses[CARM_HIERARCHY_LEVELS_MAX], reasons[CARM_HIERARCHY_LEVELS_MAX][CARM_MISS_REASONS];
     double lookups[CARM_HIERARCHY_LEVELS_MAX];
     double groups[CARM_HIERARCHY_LEVELS_MAX][CARM_SAMPLED_GROUPS]; /* bytes; of the first level:
-                                                                    * the rest of the mean */
+                                                                    * deviation from the mean */
 };
 
-/* executions  of the instruction, each with one access; 0 = not known: the mean of all is taken */
+/* executions of the instruction, each with one access; 0 = not known: scaled like the average
+ * instruction */
 void carm_sampled_add(const struct carm_sampled *s, uint32_t who, double executions,
                       struct carm_sampled_sum *sum);
 
 struct carm_level_estimate {
     double bytes, low, high; /* between this level and the next; 95% confidence interval */
     double unused;           /* unused bytes of the lines that came */
-    double lines;            /* that left, the program's end included */
+    double lines;            /* lines that left; at the program's end all leave */
     double lookups, misses;
-    double reasons[CARM_MISS_REASONS]; /* of a sampled first level: capacity is conflict, too */
+    double reasons[CARM_MISS_REASONS]; /* in a sampled first level, capacity includes conflict */
 };
 
-/* The same of a full simulation: without intervals, and with all reasons. */
+/* The estimates of a full simulation: exact, and with all reasons. */
 void carm_sampled_exact(const struct carm_hierarchy_counts *counts,
                         struct carm_level_estimate *out);
 

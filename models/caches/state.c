@@ -7,7 +7,8 @@
 
 void carm_holders_add(struct carm_hierarchy *h, uint32_t core, uint64_t line)
 {
-    uint64_t *mask = carm_linemap_add(&h->map, line + 1); /* no more lines than the caches hold */
+    uint64_t *mask = carm_linemap_add(&h->map, line + 1); /* the map has no more lines than the
+                                                           * caches hold */
     if (mask) {
         mask[core / 64] |= UINT64_C(1) << core % 64;
     } else {

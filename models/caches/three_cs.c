@@ -190,7 +190,8 @@ enum { LINES_OF_PAGE = 64, FIRST_BITS = 8 };
 struct carm_three_cs_trace {
     struct carm_hierarchy *hierarchy;
     struct carm_linemap
-        pages;       /* two words for each 64 lines: a bit for each loaded and stored one */
+        pages;       /* two words for each 64 lines: a bit for each loaded line, a bit for each
+                      * stored line */
     uint64_t thrown; /* stored lines that non-temporal stores threw out */
     bool failed;
 };

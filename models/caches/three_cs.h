@@ -20,8 +20,8 @@ enum carm_three_cs_step {
     CARM_STEP_NOW,
     CARM_STEP_NO_CONFLICT,
     CARM_STEP_COMPULSORY,  /* without capacity misses either */
-    CARM_STEP_NO_ALLOCATE, /* nor fills of lines that are stored to and never loaded: the most that
-                            * no-allocate stores can save */
+    CARM_STEP_NO_ALLOCATE, /* also without fills of lines that are stored to and never loaded: the
+                            * most that no-allocate stores can save */
     CARM_STEP_FORMULA,     /* the compulsory bytes that the caller names */
     CARM_THREE_CS_STEPS,
 };
@@ -44,9 +44,10 @@ struct carm_three_cs {
         bool known;       /* false: no such traffic; the rest is 0 */
         double bytes;     /* in all */
         double intensity; /* operations/byte */
-        double at;        /* operations/s that slope and peak allow; 0 = these are not known */
-        double times;     /* `at` over that of CARM_STEP_NOW; an intensity where slope and peak
-                           * are not known */
+        double at;        /* operations/s that slope and peak allow; 0 = slope or peak is not
+                           * known */
+        double times;     /* `at` over the `at` of CARM_STEP_NOW; ratio of intensities where slope
+                           * or peak is not known */
         bool compute;     /* the peak binds */
     } steps[CARM_THREE_CS_STEPS];
     double share[CARM_THREE_CS_KINDS]; /* of the bytes now, fills and write-backs */
@@ -56,8 +57,8 @@ struct carm_three_cs {
 
 /* Lines of a trace. */
 struct carm_three_cs_lines {
-    uint64_t stored;      /* to caches; once more after a non-temporal store threw it out */
-    uint64_t stored_only; /* and never loaded */
+    uint64_t stored;      /* in caches; a line counts again after a non-temporal store evicted it */
+    uint64_t stored_only; /* of `stored`: never loaded */
 };
 
 /* Operational intensities from the counts of a trace of one core.
@@ -79,7 +80,7 @@ int carm_three_cs_open(struct carm_three_cs_trace **out, const struct carm_hiera
 void carm_three_cs_close(struct carm_three_cs_trace *trace); /* NULL allowed */
 
 /* One access; nothing where bytes are 0.
- * context  struct carm_three_cs_trace; void, so that this very function is a carm_dwarf_access */
+ * context  struct carm_three_cs_trace; void, so that the function's type is carm_dwarf_access */
 void carm_three_cs_access(void *context, uint64_t address, unsigned bytes, bool store,
                           bool nontemporal);
 
