@@ -102,10 +102,10 @@ enum carm_core_group {
 enum carm_core_kind { CARM_CORE_TABLE(CARM_CORE_ID) CARM_CORE_KIND_COUNT };
 #undef CARM_CORE_ID
 
-/* The word of the file; of kinds from 0 to CARM_CORE_KIND_COUNT - 1. */
+/* The kind's word in the file. kind: 0 to CARM_CORE_KIND_COUNT - 1 */
 const char *carm_core_kind_name(enum carm_core_kind kind);
 enum carm_core_group carm_core_kind_group(enum carm_core_kind kind);
-/* Whether its figures are of two instructions, there and back. */
+/* Whether the kind's figures are for two instructions, there and back. */
 bool carm_core_kind_is_pair(enum carm_core_kind kind);
 
 /* The kind with a name. returns false for an unknown name; *kind is untouched */
@@ -115,9 +115,9 @@ bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind);
  * of a core share a unit, its throughput is that of one thread times the number of threads. */
 struct carm_core_together {
     int threads;                /* 0 = not measured */
-    double latency, throughput; /* as in the figure of one thread; 0 = not measured */
+    double latency, throughput; /* as in struct carm_core_figure; 0 = not measured */
     struct carm_ci latency_ci95, throughput_ci95;
-    bool disturbed; /* rounds do not agree */
+    bool disturbed; /* the rounds do not agree */
 };
 
 /* The figures of one kind with one ISA and precision. Cycles of the core's clock. */
@@ -132,7 +132,7 @@ struct carm_core_figure {
     double throughput; /* reciprocal: cycles for each; 0 = not measured, or the kind has none */
     struct carm_ci throughput_ci95;
     struct carm_core_together together;
-    double clock_hz; /* beside the measurement; 0 = not measured */
+    double clock_hz; /* core clock during the measurement; 0 = not measured */
     bool disturbed;
     char note[CARM_TEXT_MAX]; /* why the kind was not measured, or a disturbance; "" = neither */
 };
@@ -150,9 +150,10 @@ const struct carm_core_figure *carm_core_find(const struct carm_model *model,
  * its latency: 1 where threads share no unit that it needs. 0 = not measured, or disturbed */
 double carm_core_together_factor(const struct carm_core_figure *figure);
 
-/* One figure from rounds on a core of one's own, where disturbances only add cycles: the median of
- * the lowest rounds that agree, at least CARM_CORE_AGREE of them within `near` (relative) or 0.02
- * cycle. The interval is the range of these rounds, and at least `floor` (relative) to each side.
+/* One figure from rounds on a core without other load, where disturbances only add cycles: the
+ * median of the lowest rounds that agree, at least CARM_CORE_AGREE of them within `near` (relative)
+ * or 0.02 cycle. The interval is the range of these rounds, and at least `floor` (relative) to each
+ * side.
  * cycles  [n] n >= 1, sorted here
  * returns whether enough rounds agree; if not, the figure is the least round and the interval
  * reaches to the median */

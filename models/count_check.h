@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Test codes that a counter counted while they ran, compared with their construction. */
+/* Counts of test codes by a performance counter, compared with their construction. */
 #pragma once
 
 #include "base/err.h"
@@ -8,8 +8,8 @@
 /* A larger deviation is reported with its likely cause. */
 #define CARM_COUNT_DEVIATION_MAX 0.01
 
-/* Fills deviation and note from the quantities.
- * upper_bound  the recipe's events count more than the retired instructions */
+/* Fills the check's deviation and note from its quantities.
+ * upper_bound  the recipe's events may count more than the retired instructions do */
 void carm_count_check_judge(struct carm_count_check *check, bool upper_bound);
 
 /* Puts a check into a model, in place of one of the same code and counter. returns 0 or -CARM_ENOMEM */

@@ -13,8 +13,8 @@ enum carm_latency_order {
                          * Prefetchers that fetch the rest of a page make the chase faster than
                          * dependent loads */
     CARM_LATENCY_PAGES, /* one line of each page, pages in random order: each load needs another page */
-    CARM_LATENCY_RANDOM, /* all lines of the working set in random order: a level's latency, with
-                          * 4 KiB pages TLB misses included beyond their reach */
+    CARM_LATENCY_RANDOM, /* all lines of the working set in random order: a level's latency, which
+                          * with 4 KiB pages includes TLB misses in sets beyond the TLB's reach */
     CARM_LATENCY_ORDER_COUNT,
 };
 const char *carm_latency_order_name(enum carm_latency_order order); /* "lines", "pages", "random" */
@@ -33,11 +33,11 @@ struct carm_latency {
     char level[CARM_NAME_MAX];
     enum carm_latency_order order;
     uint64_t page_bytes; /* really obtained */
-    /* load-to-use; 0 = not measured, the note says why. Of "TLB2" and "walk": added to the
-     * latency of the same lines without the miss */
+    /* load-to-use; 0 = not measured, the note says why. Of "TLB2" and "walk": the time that the
+     * miss adds to the latency of the same lines */
     double seconds;
     struct carm_ci ci95; /* seconds */
-    double cycles;       /* of the core clock beside the chase */
+    double cycles;       /* of the core clock during the chase */
     double clock_hz;
     uint64_t working_set_bytes; /* at which it was measured */
     /* largest working set that stays on the plateau; 0 = beyond the largest measured */
@@ -53,13 +53,13 @@ struct carm_latency_curve {
     size_t npoints;
 };
 
-/* The plateau of a curve between two working sets, which are twice the cache before and half of this one: the longest
- * run of points within 25% of one another, its median point, and an interval with all its points. Half of the loads of
- * the smallest set miss the cache before, so the fastest point has half of the level's latency or more: slower points
- * are of loads that go beyond it, as in a shared cache of which neighbours have a part. A note says when the
+/* The plateau of a curve between twice the size of the cache before and half the size of this cache: the longest
+ * run of points within 25% of one another, its median point, and an interval with all its points. At the smallest set,
+ * half of the loads miss the cache before. So the fastest point has at least half of this level's latency, and slower
+ * points have loads that miss this level, too: other programs occupy a part of a shared cache. A note says when the
  * plateau ends before the reported size.
- * below  seconds: slower points are none of this level
- * l      out: seconds 0 and a note where there is none */
+ * below  seconds: slower points do not belong to this level
+ * l      out: seconds 0 and a note where there is no plateau */
 void carm_latency_plateau(struct carm_latency *l, const struct carm_latency_curve *curve,
                           uint64_t from, uint64_t to, double below);
 
@@ -71,7 +71,8 @@ struct carm_in_flight_point {
     bool disturbed;
 };
 
-/* Scalar loads with so many instructions beside each that write a register: "scalar.b16". */
+/* Prefix of codes of scalar loads, each beside a number of instructions that write a register:
+ * "scalar.b16". */
 #define CARM_BESIDE        "scalar.b"
 #define CARM_STREAM_LOADS  "stream.1:0"
 #define CARM_STREAM_MIXED  "stream.2:1"
@@ -82,9 +83,9 @@ struct carm_in_flight_point {
 /* Independent accesses to lines at random places: stores, and loads with a store to the same place. */
 #define CARM_SCATTERED_STORES  "scattered.0:1"
 #define CARM_SCATTERED_UPDATES "scattered.update"
-/* The level of rates of accesses that each walk through the tables of pages, and their codes: pages side by side, pages
- * so many apart, and pages still more apart, of so many that the tables leave L2. "3x": of three times as many pages as the
- * TLB has, and not half as many again. */
+/* The level of accesses that each need a walk through the page tables, and their codes. near: neighbouring pages; far:
+ * pages CARM_WALK_FAR apart; wide: pages CARM_WALK_WIDE apart, so many that the page tables leave L2. "3x": three times
+ * as many pages as the TLB has, instead of one and a half times. */
 #define CARM_WALK                  "walk"
 #define CARM_WALK_FAR              4
 #define CARM_WALK_NEAR_LOADS       "near.1:0"
@@ -101,16 +102,16 @@ struct carm_in_flight_point {
 
 struct carm_in_flight {
     char level[CARM_NAME_MAX];
-    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512"; with 4 KiB pages also CARM_BESIDE and a
-     * number; CARM_STREAM_LOADS, _MIXED and _STORES: lines that a stream loads or writes back, in one chain; CARM_ALIASED_LOADS and _UPDATES; of the
-     * level CARM_WALK one of the CARM_WALK codes; with any pages CARM_SCATTERED_STORES and _UPDATES */
+    /* "scalar" = one load for each chain, "gather.avx2", "gather.avx512", CARM_SCATTERED_STORES and _UPDATES; with 4
+     * KiB pages also CARM_BESIDE and a number; CARM_STREAM_LOADS, _MIXED and _STORES: lines that a stream loads or
+     * writes back, in one chain; CARM_ALIASED_LOADS and _UPDATES; of the level CARM_WALK one of the CARM_WALK codes */
     char code[CARM_NAME_MAX];
     uint64_t page_bytes;
     uint64_t working_set_bytes;
     double latency_seconds; /* of one chain: the least time of a load in any number of chains */
-    double rate;            /* loads/s where more chains gain no more */
+    double rate;            /* loads/s; more chains give no higher rate */
     struct carm_ci ci95;    /* loads/s */
-    int chains;             /* the fewest that reach 95% of that rate */
+    int chains;             /* the fewest that reach 95% of rate */
     double lines;           /* Little's law: rate x latency_seconds, lines in flight on average */
     bool disturbed;
     char note[CARM_TEXT_MAX];
@@ -136,14 +137,15 @@ struct carm_loaded {
 
 /* A cache line that two cores write in turn, each after it sees the other's value. */
 struct carm_core_pair {
-    int from, to;   /* hardware threads by the operating system's number */
+    int from, to;   /* hardware threads, numbered as by the operating system */
     double seconds; /* one way */
     struct carm_ci ci95;
     bool disturbed;
 };
 
-/* Seconds of one of many independent loads from DRAM at scattered addresses with 4 KiB pages, beside each of which so many
- * instructions write a register: between two measured rates in proportion, and never more than one load alone.
+/* Seconds for each of many independent loads from DRAM at scattered addresses with 4 KiB pages, when `beside`
+ * instructions that write a register are beside each load. Interpolated between two measured rates, at most the latency
+ * of one load alone.
  * returns 0: not measured */
 double carm_in_flight_beside(const struct carm_model *model, double beside);
 
@@ -152,20 +154,20 @@ double carm_in_flight_beside(const struct carm_model *model, double beside);
 const struct carm_latency *carm_latency_find(const struct carm_model *model, const char *level,
                                              enum carm_latency_order order, uint64_t page_bytes);
 
-/* Changes the latency of a level. The rate of independent misses follows, with as many lines in flight: the number in
- * flight over the latency (Little's law).
- * streams  the rates of streams follow as well
+/* Changes the latency of a level. The rate of independent misses changes with it, as the lines in flight over the
+ * latency (Little's law).
+ * streams  the rates of streams change as well
  * returns how many latencies the model has of the level */
 size_t carm_latency_scale(struct carm_model *model, const char *level, double factor, bool streams);
 
-/* clock  the factor is of the core's clock: bytes for each cycle stay */
+/* clock the factor changes the core's clock: bytes per cycle stay */
 void carm_memory_roof_scale(struct carm_memory_roof *m, double factor, bool clock);
 
 /* The chains in flight of one core on a level, with scalar loads, borrowed from the model; of
  * several page sizes the one with the largest rate; NULL = not measured. */
 const struct carm_in_flight *carm_in_flight_find(const struct carm_model *model, const char *level);
 
-/* Likewise with one code and one size of pages. */
+/* The same for one code and one page size. */
 const struct carm_in_flight *carm_in_flight_of(const struct carm_model *model, const char *level,
                                                const char *code, uint64_t page_bytes);
 
@@ -183,7 +185,7 @@ enum { CARM_NUMA_ALL = -1, CARM_NUMA_NODES_MAX = 64, CARM_NUMA_LINE = 200 };
 
 struct carm_numa_node {
     int node;  /* the operating system's number */
-    int cores; /* that may be used; 0 = memory only */
+    int cores; /* usable cores; 0 = memory only */
     uint64_t memory_bytes;
     char kind[CARM_NAME_MAX]; /* "HBM", "CXL-DRAM"; "" = not known, or DRAM */
 };
@@ -200,7 +202,7 @@ struct carm_numa_pair {
     uint64_t working_set_bytes; /* all threads together */
     double seconds;             /* of a dependent load, one thread; 0 = not measured */
     struct carm_ci seconds_ci95;
-    uint64_t page_bytes; /* of the chase, really obtained; 0 = no chase */
+    uint64_t page_bytes; /* page size that the chase really got; 0 = no chase */
     bool disturbed;
     char note[CARM_TEXT_MAX]; /* why a figure is missing or doubtful; "" = neither */
 };
@@ -212,10 +214,10 @@ const struct carm_numa_pair *carm_numa_find(const struct carm_model *model, int 
 void carm_numa_name(char name[40], const struct carm_numa_pair *pair);
 
 /* Turns the DRAM roofs of a model into the roofs for pages on another node. Do not write the model to a file afterwards.
- * Roofs, latency and loads in flight are multiplied by the ratio of the pair's figures to the figures of own memory. The
- * pair's cores are on the node that the model is restricted to (--on numa:N), else on the first node with cores, where
- * threads are placed first. Sets of more threads than this node has cores stay. Interleaved pages change the set of all
- * threads.
+ * Roofs, latency and loads in flight are multiplied by the ratio of the pair's figures to those of the node's own
+ * memory. The pair's cores are on the node that the model is restricted to (--on numa:N), else on the first node with
+ * cores, where threads are placed first. Sets of more threads than this node has cores stay. Interleaved pages change
+ * the set of all threads.
  * pages  "numa:1", "interleaved"
  * model->changed gets a sentence that says which roofs they are
  * returns 0, -CARM_EINVAL (no such word) or -CARM_ENOTSUP (the model has no such pair: says which it has) */
@@ -232,6 +234,6 @@ size_t carm_numa_plan(const struct carm_numa_node *nodes, size_t n, struct carm_
  * others'. lines  [most] out. returns how many */
 size_t carm_numa_say(const struct carm_model *model, char (*lines)[CARM_NUMA_LINE], size_t most);
 
-/* Pages of 4 KiB that all levels of the TLB together hold: by the first working set of the chase over pages that misses
- * show in, so that a set of fewer pages may miss, too. 0 = not measured */
+/* Upper bound of the 4 KiB pages that all levels of the TLB hold together: the first working set of the chase over
+ * pages that shows misses. 0 = not measured */
 double carm_latency_tlb_pages(const struct carm_model *model);

@@ -12,7 +12,7 @@ struct carm_plateau {
     double bandwidth;   /* byte/s, median of its points */
 };
 
-/* Where one level of a thread count's curve lies. */
+/* The part of a curve that belongs to one level. */
 struct carm_level_range {
     bool resolved;
     double lo, hi; /* byte: working sets of its plateau, all threads together */

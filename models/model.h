@@ -18,13 +18,13 @@ enum {
     CARM_NAME_MAX = 80,   /* names of codes, ISAs, levels, mixes, with the terminating zero */
     CARM_TEXT_MAX = 256,  /* notes, host and CPU names, with the terminating zero */
     CARM_KINDS_MAX = 3,   /* kinds of cores */
-    CARM_TRAFFIC_MAX = 8, /* levels that a point's bytes cross into */
+    CARM_TRAFFIC_MAX = 8, /* levels that a point's traffic is kept for */
 };
 
 struct carm_cache {
     int level;           /* 1, 2, 3, ... */
-    uint64_t size_bytes; /* one instance, as the OS reports it */
-    int shared_by;       /* hardware threads (PUs) of this machine that share one instance */
+    uint64_t size_bytes; /* of one cache, as the OS reports it */
+    int shared_by;       /* hardware threads (PUs) of this machine that share one cache */
 };
 
 struct carm_machine {
@@ -32,11 +32,11 @@ struct carm_machine {
     char cpu[CARM_TEXT_MAX];        /* brand string */
     char hypervisor[CARM_NAME_MAX]; /* "" when the machine is not known to be virtual */
     int cores, threads;             /* usable: inside this process's cpuset */
-    char on[CARM_NAME_MAX]; /* words of the place that it is restricted to (harness/place/place.h);
+    char on[CARM_NAME_MAX];         /* the place that it is restricted to (harness/place/place.h);
                              * "" = the whole machine */
     char
-        layout[CARM_NAME_MAX]; /* words of --threads, where threads lie in another order than usual;
-                                 * "" = one to a core, core after core */
+        layout[CARM_NAME_MAX]; /* words of --threads where threads are placed in another order; "" =
+                                 * one to a core, core after core */
     double cpu_quota;          /* processors' worth of time that its cgroup allowed; 0 = no quota */
     uint64_t memory_bytes;     /* physical memory */
     uint64_t page_bytes;       /* page size really obtained for the buffers */
@@ -75,7 +75,8 @@ struct carm_memory_roof {
     char counted_by[CARM_NAME_MAX]; /* "pmu", "stepped", "constructed", "unavailable: why" */
     bool disturbed;
     char note[CARM_TEXT_MAX]; /* why it is disturbed, or a correction that was made; "" = neither */
-    struct carm_round *rounds; /* the rounds of bandwidth and ci95, in order of time; may be none */
+    struct carm_round *rounds; /* the rounds behind bandwidth and ci95, in order of time; may be
+                                * none */
     size_t nrounds;
 };
 
@@ -91,7 +92,7 @@ struct carm_compute_roof {
     char counted_by[CARM_NAME_MAX];
     bool disturbed;
     char note[CARM_TEXT_MAX];
-    struct carm_round *rounds; /* as above */
+    struct carm_round *rounds; /* as in struct carm_memory_roof */
     size_t nrounds;
 };
 
@@ -119,7 +120,7 @@ struct carm_ceiling_roof {
     double rate;   /* flop/s or byte/s, all threads of the set, median; 0 = not measured, the note
                         * says why ("not measurable: one NUMA node") */
     struct carm_ci ci95;
-    double clock_hz;            /* beside the point; 0 = not measured */
+    double clock_hz;            /* core clock during the measurement; 0 = not measured */
     int threads;                /* that worked */
     uint64_t working_set_bytes; /* all threads; 0 = none */
     uint64_t reps;
@@ -133,10 +134,10 @@ struct carm_roofs {
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
     int threads;
-    char place[CARM_NAME_MAX]; /* where they ran, in words: "l3:0"; "" = not known */
-    char cpus[CARM_NAME_MAX];  /* and on which CPUs: "0-7"; "" = not known, or too many ranges */
-    double clock_hz;           /* median of the clocks beside its points */
-    /* Seconds in which a cache line goes from one of its threads to another, when the roofs were
+    char place[CARM_NAME_MAX]; /* the place of the threads: "l3:0"; "" = not known */
+    char cpus[CARM_NAME_MAX];  /* their CPUs: "0-7"; "" = not known, or too many ranges */
+    double clock_hz;           /* median of its points' clocks */
+    /* Seconds for a cache line to go from one of the set's threads to another, when the roofs were
      * measured and when they were last validated; 0 = unknown. */
     double core_to_core_seconds, validated_core_to_core_seconds;
     struct carm_memory_roof *memory;
@@ -147,7 +148,8 @@ struct carm_roofs {
     struct carm_ceiling_roof *ceilings; /* of `carm build --ceilings`; may be none */
     size_t nceilings;
     int between
-        [2]; /* carm_scaling_fill: measured numbers of threads on both sides; 0 = measured. Not in the file */
+        [2]; /* by carm_scaling_fill: the measured numbers of threads below and above; 0 = the set is measured. Not in
+              * the file */
 };
 
 struct carm_curve_point {
@@ -168,7 +170,7 @@ struct carm_curve {
     size_t npoints;
 };
 
-/* One quantity of a run: as constructed, and as it was counted. */
+/* One quantity of a test code: by construction, and as counted. */
 struct carm_checked {
     double constructed;
     double counted; /* -1 = could not be counted */
@@ -179,8 +181,9 @@ struct carm_count_check {
     char counted_by[CARM_NAME_MAX]; /* "papi", "likwid", "step" */
     char recipe[CARM_NAME_MAX];     /* of the microarchitecture; "" when stepped */
     struct carm_checked flops, loads, stores;
-    double deviation;         /* counted / constructed - 1 of the quantity that differs most */
-    char note[CARM_TEXT_MAX]; /* the likely cause where it is above 1%; "" = nothing to say */
+    double deviation;         /* counted / constructed - 1, for the quantity with the largest
+                               * difference */
+    char note[CARM_TEXT_MAX]; /* the likely cause of a deviation above 1%; "" = none */
 };
 
 /* The key of a validation's entries: one set of roofs and one operation. It is the first member
@@ -203,9 +206,8 @@ struct carm_validation {
     /* The point with the worst prediction: flop/byte as that model counts it, and measured /
      * model - 1. */
     double worst_intensity, worst_error;
-    /* The same scores against roofs that codes A and B gave beside the points, in the same run:
-     * the error that remains when the machine has changed since the model was built. 0 = not
-     * measured. */
+    /* The scores against roofs that codes A and B measured in the same run as the points: without
+     * errors from a machine that has changed since the model was built. 0 = not measured. */
     double rrmse_beside, fitness_beside;
 };
 
@@ -222,10 +224,9 @@ struct carm_validation_point {
     double traffic[CARM_TRAFFIC_MAX];
     size_t ntraffic;
     double slots; /* issue slots of one repetition, all threads */
-    /* flop/s that the model's form attains with roofs that codes A and B gave in the same rounds; 0 = not
-     * measured */
+    /* flop/s by the model's formula with the roofs that codes A and B measured in the same rounds; 0 = not measured */
     double paired;
-    /* byte/s of the level's code A right after the point, as carm 0.1 had it; 0 = none */
+    /* byte/s of the level's code A right after the point, in files of carm 0.1; 0 = none */
     double beside;
     double clock_hz;
     uint64_t working_set_bytes; /* all threads together */
@@ -235,14 +236,14 @@ struct carm_validation_point {
     char note[CARM_TEXT_MAX];
 };
 
-/* A roof as it was in the model and as codes A and B gave it beside the points. */
+/* A roof of the model, and as codes A and B measured it during the validation. */
 struct carm_validation_roof {
     struct carm_validation_set set;
     char level[CARM_NAME_MAX]; /* a level's name, or "peak" */
     char code[CARM_NAME_MAX];
     double model, beside; /* byte/s or flop/s */
     struct carm_ci beside_ci95;
-    /* T = t0 + work / rate over sizes of that code: rate 0 = not fitted */
+    /* T = t0 + work / rate over sizes of the code; rate 0 = not fitted */
     double rate, rate_se; /* byte/s or flop/s */
     double t0, t0_se;     /* seconds */
     bool disturbed;
@@ -257,10 +258,11 @@ struct carm_validation_fit {
     double bandwidth, bandwidth_se; /* byte/s */
     double peak, peak_se;           /* flop/s */
     double correlation;             /* of their logarithms */
-    double p, p_se;                 /* 0 where the form is not rounded or p is beyond telling */
+    double p, p_se;                 /* 0 where the form is not rounded or the data do not determine
+                                     * p */
     double issue;                   /* slots/s, measured; 0 = the form has none */
     double aicc;
-    double cv_rrmse, cv_fitness; /* of points that the fit had not seen */
+    double cv_rrmse, cv_fitness; /* of points that the fit did not use */
     bool chosen;                 /* lowest aicc */
 };
 
@@ -276,7 +278,7 @@ struct carm_model {
     char created[CARM_NAME_MAX]; /* ISO 8601, UTC */
     char carm_version[CARM_NAME_MAX];
     char carm_commit[CARM_NAME_MAX]; /* of its sources (base/version.h); "" = unknown (left out) */
-    /* the other tool that measured the roofs; "" = carm. Not in the file */
+    /* the tool that measured the roofs; "" = carm. Not in the file */
     char roofs_of[CARM_NAME_MAX];
     struct carm_machine machine;
     struct carm_config config;
@@ -306,8 +308,8 @@ struct carm_model {
     size_t nnuma_nodes;
     struct carm_numa_pair *numa;
     size_t nnuma;
-    /* how the roofs were derived: for pages elsewhere (carm_numa_use), from mixed kinds of cores (carm_kinds_mix);
-     * "" = they were measured. Not in the file */
+    /* how the roofs were derived: for pages on another node (carm_numa_use), from mixed kinds of cores
+     * (carm_kinds_mix); "" = they were measured. Not in the file */
     char changed[CARM_TEXT_MAX];
     /* models of kinds of cores (models/place/kinds.h), machine.on "kind:p"; may be none */
     struct carm_model *kinds;
@@ -334,7 +336,7 @@ struct carm_model {
  * returns 0, -CARM_EIO (cannot be read) or -CARM_EFORMAT (names file, place and reason). */
 int carm_model_read(const char *path, struct carm_model **out, struct carm_err *err);
 
-/* The two halves of carm_model_read, for a caller that wants the text as well. Files of more than
+/* The two steps of carm_model_read, for a caller that also needs the text. Files of more than
  * 64 MiB are refused. *text is zero-terminated and to be released with free.
  * returns 0, -CARM_EIO, -CARM_EFORMAT or -CARM_ENOMEM */
 int carm_model_load(const char *path, char **text, size_t *size_bytes, struct carm_err *err);
@@ -347,11 +349,12 @@ int carm_model_parse(const char *text, size_t size_bytes, const char *name, stru
 
 /* Writes the model beside path and renames it: a stopped run leaves the old file whole. Missing
  * folders are created. A model that carm_model_read would refuse is not written.
- * returns 0, -CARM_EIO with the remedy, -CARM_EINVAL (such a model) or -CARM_ENOMEM */
+ * returns 0, -CARM_EIO with the remedy, -CARM_EINVAL (a model that would be refused) or
+ * -CARM_ENOMEM */
 int carm_model_write(const struct carm_model *model, const char *path, struct carm_err *err);
 
-/* The same text as a string (to be released with free), or NULL when out of memory. A number that
- * JSON cannot hold (infinite, NaN) becomes null, bytes that are no UTF-8 become '?'. */
+/* The text of the model's file as a string (to be released with free), or NULL when out of memory.
+ * A number that JSON cannot hold (infinite, NaN) becomes null, bytes that are no UTF-8 become '?'. */
 char *carm_model_to_json(const struct carm_model *model);
 
 /* Releases a model and all it owns; NULL allowed. */
@@ -369,13 +372,13 @@ void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_sum
 /* How many memory and compute roofs of a set are marked as disturbed. */
 size_t carm_roofs_count_disturbed(const struct carm_roofs *roofs);
 
-/* Its host, or "a machine without a name": for text */
+/* The machine's host for text, or "a machine without a name" */
 const char *carm_machine_host(const struct carm_machine *machine);
 
-/* ", on l3:0, threads 1/l3": where a machine is a place of one, else "". returns dst */
+/* ", on l3:0, threads 1/l3": where the machine is a part of one, else "". returns dst */
 char *carm_machine_place(char *dst, size_t size, const struct carm_machine *machine);
 
-/* "8 threads", "8 threads on l3:0"; of the first core and of the whole machine the number alone. returns dst */
+/* "8 threads", "8 threads on l3:0"; on the first core or the whole machine the number alone. returns dst */
 char *carm_roofs_threads(char *dst, size_t size, const struct carm_roofs *roofs);
 /* A level of the hierarchy by its name, borrowed from the model; NULL = it has none. */
 struct carm_level *carm_model_find_level(const struct carm_model *model, const char *level);
@@ -398,7 +401,7 @@ int carm_isa_rank(const char *isa);
 /* The best roof for a program whose widest instructions are those of a set: the set's own roof, or
  * the roof of a narrower ISA with the same threads and precision if that is clearly faster (64-byte
  * vectors may be slower than 32-byte ones: Zen 4 stores them in two halves).
- * whose  out, may be NULL: the set that the roof is of
+ * whose  out, may be NULL: the set of the roof
  * returns a roof borrowed from the model, or NULL when it has none */
 const struct carm_memory_roof *carm_model_best_memory(const struct carm_model *model,
                                                       const struct carm_roofs *roofs,
@@ -413,12 +416,12 @@ const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *mo
  * the higher peak. */
 bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b);
 
-/* How far a set's number of threads is from another, to find the nearest: fewer before more, as roofs of more threads are
- * never reached. threads 0: any, the most is the nearest */
+/* Distance of a set's number of threads from a wanted number. Fewer threads are nearer than more, as roofs of more
+ * threads are never reached. threads 0: any number; the most threads are the nearest */
 int carm_roofs_distance(const struct carm_roofs *roofs, int threads);
 
-/* A set that was measured beside a wider ISA's and has only some of its memory roofs, or beside another precision's and
- * has none: a set for points of its own ISA and precision alone. */
+/* Whether a set is only for points of its own ISA and precision: it was measured beside a wider ISA and has only some
+ * of that ISA's memory roofs, or beside another precision and has no memory roofs. */
 bool carm_model_is_beside(const struct carm_model *model, const struct carm_roofs *roofs);
 
 /* Whether a model is of one kind of core: measured with --on kind:p. */
@@ -427,12 +430,13 @@ bool carm_model_is_kind(const struct carm_model *model);
 /* Whether a wider ISA has memory roofs of the same precision and threads. */
 bool carm_model_has_wider(const struct carm_model *model, const struct carm_roofs *roofs);
 
-/* Whether a set has roofs of the model's mix on every level on which a wider ISA's has one. */
+/* Whether a set has a roof of the model's mix on every level for which a wider ISA's set has such a
+ * roof. */
 bool carm_model_has_levels(const struct carm_model *model, const struct carm_roofs *roofs);
 
 /* The name of a precision's operations: "flop", or "op" for integers ("int8", ...). */
 const char *carm_precision_operation(const char *precision);
-/* The unit of its rates: "flop/s" or "op/s". */
+/* The unit of a precision's rates: "flop/s" or "op/s". */
 const char *carm_precision_rate(const char *precision);
 /* Which sets of roofs go first where none is named: 0 dp and sp, 1 narrower numbers, 2 integers. */
 int carm_precision_rank(const char *precision);

@@ -37,7 +37,7 @@ struct carm_published_side {
 
 /* A ceiling as a row of table 4 prints it. */
 struct carm_published_bound {
-    bool compute;             /* its printed type */
+    bool compute;             /* the type that the paper prints */
     char name[CARM_NAME_MAX]; /* "(none)" where nothing lies there */
     bool flops;               /* unit of the value: flop/s, else byte/s */
     double value;             /* 0 with "(none)" */
@@ -55,7 +55,7 @@ struct carm_published_result {
 struct carm_published_machine {
     char name[CARM_NAME_MAX]; /* "opteron-x4": the name in commands */
     char title[CARM_NAME_MAX];
-    char figures[CARM_NAME_MAX]; /* where the paper draws it */
+    char figures[CARM_NAME_MAX]; /* figures of the paper with this machine */
     struct carm_published_fact facts[CARM_PUBLISHED_FACTS_MAX];
     size_t nfacts;
     struct carm_published_side memory, compute, compute_balance_bottom;
@@ -80,12 +80,12 @@ struct carm_published_optimisation {
     char description[CARM_PUBLISHED_SOURCE_MAX];
 };
 
-/* A value, or a row, that the paper's other figures do not give. */
+/* A value or a row that contradicts other figures of the paper. */
 struct carm_published_disagreement {
     char id[CARM_PUBLISHED_ID_MAX]; /* "xeon/LBMHD/upper": machine or "paper", row, quantity */
     char printed[CARM_TEXT_MAX];
     char computed[CARM_TEXT_MAX];
-    char reason[CARM_PUBLISHED_REASON_MAX]; /* why, as far as the paper tells */
+    char reason[CARM_PUBLISHED_REASON_MAX]; /* why, as far as the paper explains it */
 };
 
 struct carm_published {
@@ -98,7 +98,8 @@ struct carm_published {
     size_t nkernels;
     struct carm_published_optimisation *optimisations;
     size_t noptimisations;
-    struct carm_published_fact claims[CARM_PUBLISHED_FACTS_MAX]; /* figures of the text on all */
+    struct carm_published_fact claims[CARM_PUBLISHED_FACTS_MAX]; /* figures that the text states for
+                                                                  * all machines */
     size_t nclaims;
     struct carm_published_disagreement *disagreements;
     size_t ndisagreements;
@@ -114,7 +115,7 @@ int carm_published_find(const struct carm_published *published, const char *name
 /* The names of all machines: "opteron-x2, xeon, ...". returns dst */
 char *carm_published_names(const struct carm_published *published, char *dst, size_t size);
 
-/* The kernel of that name or NULL; the fact's number or 0. */
+/* The kernel of a name, or NULL; the number of a fact or claim, or 0. */
 const struct carm_published_kernel *carm_published_kernel(const struct carm_published *published,
                                                           const char *name);
 double carm_published_fact(const struct carm_published_machine *machine, const char *name);

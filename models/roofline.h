@@ -19,11 +19,12 @@ const struct carm_compute_roof *carm_roofs_find_compute(const struct carm_roofs 
                                                         const char *op);
 
 /* Bandwidth of a level for the original model, byte/s, counting bytes that cross into that level:
- * the best memory roof whose traffic is certain without counters (loads: filled; update: filled and
- * written back). For memory this is the dram_peak, where non-temporal stores count too.
- * level  a level's name; the first level has none, as nothing is above it
+ * the best memory roof whose traffic is known without counters (loads: lines are filled; update:
+ * filled and written back). For memory the result is dram_peak, which non-temporal stores may give,
+ * too.
+ * level  a level's name; the first level has no such bandwidth, as no level is above it
  * code   out: the test code behind it, borrowed; "" when there is none; NULL = not wanted
- * returns 0 when the roofs have none
+ * returns 0 when no roof gives it
  * source: Williams et al. 2009, A.1.2 (progressively optimised streams) and section 3 */
 double carm_original_bandwidth(const struct carm_roofs *roofs, const char *level, bool dram,
                                const char **code);
@@ -39,7 +40,7 @@ struct carm_stream {
     bool update;                    /* stores go to lines that were loaded */
     bool nontemporal;               /* stores go past the caches */
     double set_bytes;               /* working set */
-    double repetitions;             /* that together touch the set for the first time once */
+    double repetitions;             /* number of repetitions that touch the whole set once */
 };
 
 /* Bytes that one repetition moves across the upper side of level `link` (1: between the first and the
@@ -50,6 +51,6 @@ struct carm_stream {
  * back; a non-temporal store is written.
  * link > home: the set crosses once, at first touch, as in Ilic et al. 2014, Table 2; each repetition
  * carries its share.
- * Exclusive caches also move clean lines down, and some processors avoid the fill of lines that are
- * written whole: counters see that, this does not. */
+ * Exclusive caches also move clean lines down, and some processors avoid the fill of lines that are written whole.
+ * Counters show both; this function ignores both. */
 double carm_traffic_bytes(const struct carm_stream *stream, size_t link, size_t home);

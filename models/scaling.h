@@ -24,18 +24,18 @@ struct carm_scaling_point {
     bool disturbed;
 };
 
-/* One level, or the peak, with one layout of threads. */
+/* The curve of one level, or of the peak, with one layout of threads. */
 struct carm_scaling {
-    char layout[CARM_NAME_MAX]; /* as above, or the words of --threads of the build */
+    char layout[CARM_NAME_MAX]; /* CARM_SCALING_COMPACT, _SPREAD, or the build's --threads */
     char isa[CARM_NAME_MAX];
     char precision[CARM_NAME_MAX];
-    char level[CARM_NAME_MAX];         /* of the model, or CARM_SCALING_PEAK */
+    char level[CARM_NAME_MAX];         /* a level of the model, or CARM_SCALING_PEAK */
     char kind[CARM_NAME_MAX];          /* mix of loads and stores; of the peak the operation */
     struct carm_scaling_point *points; /* by threads, ascending */
     size_t npoints;
 };
 
-/* A place that the first threads of the first layout fill: 8 threads, "l3:0". */
+/* A place that the first `threads` threads of the first layout fill: 8 threads, "l3:0". */
 struct carm_scaling_unit {
     char place[CARM_NAME_MAX];
     int threads;
@@ -55,7 +55,7 @@ size_t carm_scaling_begin(int most, const int *places, size_t nplaces,
  * A concave curve, such as the curve of a resource which saturates, lies between this line and the lines through the
  * neighbours and the points beyond them.
  * curves  [n] of one layout
- * returns 0 where all are known to 5%, or within their intervals */
+ * returns 0 where all curves are known to 5%, or within their intervals */
 int carm_scaling_next(const struct carm_scaling *curves, size_t n);
 
 /* ---- what the curves say ---------------------------------------------------------------------------- */
@@ -64,15 +64,15 @@ int carm_scaling_next(const struct carm_scaling *curves, size_t n);
 const struct carm_scaling *carm_scaling_find(const struct carm_model *model, const char *level);
 
 /* The rate of a number of threads, on a line between the measured numbers on both sides.
- * between  [2] out: these numbers; both are `threads` where it was measured
+ * between  [2] out: the two measured numbers; both are `threads` where it was measured
  * returns 0 outside of the curve */
 double carm_scaling_rate(const struct carm_scaling *curve, int threads, int between[2]);
 
-/* The fewest threads that reach 95% of the best rate of up to `most` threads: `most` where the curve does not
- * saturate; 0 outside of the curve. */
+/* The fewest threads that reach 95% of the best rate of up to `most` threads. `most` = the curve does not saturate; 0 =
+ * outside of the curve. */
 int carm_scaling_enough(const struct carm_scaling *curve, int most);
 
-/* Whether so few of `most` threads are enough that saying so helps: nine tenths or fewer. */
+/* Whether few enough of `most` threads saturate a level to report it: nine tenths or fewer. */
 bool carm_scaling_saturates(int enough, int most);
 
 /* "4 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"; "" where the level does not saturate with
@@ -80,7 +80,7 @@ bool carm_scaling_saturates(int enough, int most);
 char *carm_scaling_words(char *dst, size_t size, const struct carm_model *model, const char *level,
                          int threads);
 
-/* A sentence for each place that a level's bandwidth saturates in, and for the whole:
+/* A sentence for each place in which a level's bandwidth saturates, and for the whole machine:
  * "DRAM: 4 of 8 threads on l3:0 reach 95% of its bandwidth (31.2 GB/s)".
  * lines  [most] out
  * returns how many */
@@ -89,18 +89,18 @@ size_t carm_scaling_say(const struct carm_model *model, char (*lines)[CARM_SCALI
 
 /* ---- roofs of other numbers of threads -------------------------------------------------------------- */
 
-/* Completes a model in memory, which is not to be written any more. Sets of vectors that have roofs of computation alone
- * get the roofs of memory of the other of dp and sp, whose loads and stores move the same bytes. Then it adds roofs for the numbers of threads that its first
- * layout's curves reach and that have no roofs. A roof is the curve of its level, or of the peak, times the roof's ratio
- * to this curve, on a line between the two numbers of threads that have roofs. carm_roofs.between has the measured
- * numbers on both sides.
+/* Completes a model in memory, which must not be written afterwards. Vector sets of dp without memory roofs get those
+ * of sp, or the reverse, as their loads and stores move the same bytes. Then roofs are added for numbers of threads
+ * that have none and that the first layout's curves reach. A roof is the curve of its level, or of the peak, times the
+ * roof's ratio to this curve, on a line between the two numbers of threads that have roofs. carm_roofs.between has the
+ * measured numbers on both sides.
  * returns 0 or -CARM_ENOMEM */
 int carm_scaling_fill(struct carm_model *model, struct carm_err *err);
 
-/* Whether carm_scaling_fill has roofs of an ISA and precision for a number of threads without any. */
+/* Whether carm_scaling_fill can add roofs of an ISA and precision for a number of threads. */
 bool carm_scaling_reaches(const struct carm_model *model, const char *isa, const char *precision,
                           int threads);
 
-/* "interpolated between 2 and 4 threads", "measured with 3 threads at the model's mix and peak": where roofs are from
+/* "the roofs of 3 threads are interpolated between 2 and 4 threads (carm build --scaling)" for roofs from
  * carm_scaling_fill, else "". returns dst */
 char *carm_scaling_origin(char *dst, size_t size, const struct carm_roofs *roofs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of a model that a command is about: its --isa and --threads. */
+/* The parts of a model that a command selects with --isa and --threads. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@ struct carm_select {
     size_t nisa; /* 0 = all */
     int threads[CARM_SELECT_MAX];
     size_t nthreads;               /* 0 = all */
-    char precision[CARM_NAME_MAX]; /* of the roofs that are drawn; "" = the sets that go first */
+    char precision[CARM_NAME_MAX]; /* precision of the roofs that are drawn; "" = the first sets */
 };
 
 /* Reads comma-separated lists; NULL = all.
@@ -25,8 +25,8 @@ int carm_select_parse(struct carm_select *sel, const char *isa, const char *thre
 
 bool carm_select_has(const struct carm_select *sel, const char *isa, int threads);
 
-/* Replaces each number of threads for which the model has no roofs of the selected ISAs and precision by the nearest that
- * it has (carm_roofs_distance).
+/* Replaces each number of threads for which the model has no roofs of the selected ISAs and precision by the nearest
+ * measured number (carm_roofs_distance).
  * note  out: a sentence that names the numbers and the command that measures them; "" = nothing was replaced
  * returns whether a number was replaced */
 bool carm_select_nearest(struct carm_select *sel, const struct carm_model *model,
@@ -43,7 +43,7 @@ int carm_select_check(const struct carm_select *sel, const struct carm_model *mo
 const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model);
 
-/* As carm_model_best_memory (with the model's mix) and carm_model_best_peak, of selected sets alone. */
+/* Like carm_model_best_memory (with the model's mix) and carm_model_best_peak, among selected sets only. */
 const struct carm_memory_roof *carm_select_best_memory(const struct carm_select *sel,
                                                        const struct carm_model *model,
                                                        const struct carm_roofs *roofs,
@@ -54,5 +54,5 @@ const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *
                                                       const struct carm_roofs *roofs,
                                                       const struct carm_roofs **whose);
 
-/* Whether two names are of one host, as node7 and node7.cluster.example are. */
+/* Whether two names mean one host, such as node7 and node7.cluster.example. */
 bool carm_select_same_host(const char *a, const char *b);

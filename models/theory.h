@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The work that a core can do in a cycle by its published description. Measured roofs are
+/* The work that a core can do in a cycle, by published descriptions. Measured roofs are
  * compared with it. The figures and the source of each are in data/microarchitectures.json. */
 #pragma once
 
@@ -19,9 +19,9 @@ enum {
 };
 
 /* Instructions that one core executes in a cycle on vectors of one width, or on tiles; 0 = not known, or (fma)
- * not there. */
+ * missing. */
 struct carm_theory_rates {
-    double loads, stores; /* each alone */
+    double loads, stores; /* loads alone; stores alone */
     double accesses;      /* loads and stores together, as many as its address generation allows */
     double fma;
     /* Floating-point pipes: for multiply only, for add only, and for either. A pipe that takes
@@ -41,8 +41,8 @@ struct carm_theory_core {
     double latency, throughput;
 };
 
-/* The pipes that take an instruction, a letter each, and its latency where models have none; "", 0 = not known. Words:
- * those of harness/profile/insn.h, "branch", "load-indexed". */
+/* The pipes that execute an instruction, a letter each, and its latency, for models without one; "" and 0 = not known.
+ * word: as in harness/profile/insn.h, or "branch", "load-indexed". */
 struct carm_theory_ports {
     char word[24], pipes[9];
     double latency;
@@ -51,15 +51,13 @@ struct carm_theory_ports {
 struct carm_microarchitecture {
     char name[48];
     char vendor[16]; /* CPUID's: "GenuineIntel", "AuthenticAMD" */
-    size_t ncpuid;   /* 0 where CPUID has the same values as for another entry */
+    size_t ncpuid;   /* 0 where another entry has the same CPUID values */
     struct carm_theory_range cpuid[CARM_THEORY_RANGES_MAX];
     double issue; /* instructions a cycle through rename, 0 = not known */
-    /* instructions that are in flight at most, and those on vectors that wait for operands; 0 = not known */
+    /* most instructions in flight; most vector instructions that wait for operands; 0 = not known */
     double reorder, vector_queue;
-    double
-        code_line; /* bytes of a line of code, of which one is fetched in a cycle; 0 = not known */
-    /* of the instructions that enter in a cycle, in order, at most so many that take a unit of general registers; 0 = not
-     * known */
+    double code_line; /* bytes of code fetched in a cycle, as an aligned line; 0 = not known */
+    /* most instructions for units of general registers that are dispatched, in order, in a cycle; 0 = not known */
     double dispatch_integers;
     struct carm_theory_rates widths[CARM_THEORY_WIDTHS];
     struct carm_theory_core core[CARM_THEORY_CORE_MAX];
@@ -86,8 +84,8 @@ void carm_theory_close(struct carm_theory_table *table); /* NULL allowed */
 
 /* The entry of a processor by CPUID, borrowed from the table, or NULL where it has none. Model
  * numbers are the same for the different cores of hybrid processors, and in a virtual machine they can be false: an
- * entry without rates for vectors of guest_bytes is not the processor's. The first entry of the vendor whose widest
- * vectors these are takes its place, if all such entries have the same issue and reorder.
+ * entry without rates for vectors of guest_bytes is not the processor's. The vendor's first entry with this widest
+ * vector takes its place, if all such entries have the same issue and reorder.
  * guest_bytes  carm_cpu_guest_bytes; 0 = family and model are true */
 const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theory_table *table,
                                                           const char *vendor, int family, int model,
@@ -124,6 +122,6 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
 /* Operations/cycle of one core in any precision: carm_theory_flops for dp and sp; for other
  * precisions the table's figure for that precision and operation ("int8", "dot"), or for all
  * integers ("int add").
- * returns 0.0 where it has neither */
+ * returns 0.0 where the table has neither figure */
 double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_bytes,
                         unsigned lanes, const char *precision, const char *op);

@@ -15,7 +15,7 @@ bool carm_validation_set_equal(const struct carm_validation_set *a,
 /* The set of one set of roofs and an operation. */
 struct carm_validation_set carm_validation_set_of(const struct carm_roofs *roofs, const char *op);
 
-/* The roofs that a set belongs to, borrowed from the model, or NULL when it has none. */
+/* The roofs that belong to a set, borrowed from the model, or NULL when it has none. */
 const struct carm_roofs *carm_validation_find_roofs(const struct carm_model *model,
                                                     const struct carm_validation_set *set);
 
@@ -24,7 +24,7 @@ const struct carm_validation *carm_validation_find_score(const struct carm_model
                                                          const struct carm_validation_set *set,
                                                          const char *name, const char *level);
 
-/* The name of level i in scores: the level's own, or "all" for i past the last. */
+/* The name of level i in scores: the level's own name, or "all" for i past the last level. */
 const char *carm_validation_level(const struct carm_model *model, size_t i);
 
 /* Removes entries of one set from a model, so that a new validation replaces the old one: its
@@ -50,16 +50,17 @@ int carm_validation_add_fit(struct carm_model *model, const struct carm_validati
 struct carm_score {
     size_t n;
     double rrmse; /* sqrt(mean(((measured - model) / measured)^2)) */
-    /* the same over the model's value: sqrt(mean(((measured - model) / model)^2)) */
+    /* relative to the model's value: sqrt(mean(((measured - model) / model)^2)) */
     double rrmse_model;
     double fitness;     /* 100 / (1 + rrmse), percent */
     size_t worst;       /* index of the point with the largest |measured - model| / measured */
-    double worst_error; /* measured / model - 1 there: negative where the model predicts too much */
+    double worst_error; /* measured / model - 1 at this point; negative where the model predicts too
+                         * much */
 };
 
 /* measured, model  [n] same unit (flop/s); every value finite and > 0
  * returns 0 or -CARM_EINVAL (n = 0, or which value of which array is wrong); out untouched then
  * source: Ilic et al. 2014, footnote 3 for the fitness; the paper leaves the normalisation of rRMSE
- * open: by the measured value is carm's reading, by the model's stands beside it */
+ * open: carm's fitness divides by the measured value; rrmse_model divides by the model's */
 int carm_score_eval(const double *measured, const double *model, size_t n, struct carm_score *out,
                     struct carm_err *err);

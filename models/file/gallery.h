@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models of machines that were measured, which the program carries: data/machines/NAME.json. Commands take
+/* Built-in models of measured machines: data/machines/NAME.json. Commands take
  * NAME where they take a model's file. */
 #pragma once
 
@@ -12,10 +12,10 @@
 /* Whether an operand is the name of a machine of the gallery, and not a file. */
 bool carm_gallery_has(const char *operand);
 
-/* The name of the i-th, in alphabetical order; NULL behind the last. */
+/* The name of machine i, in alphabetical order; NULL behind the last. */
 const char *carm_gallery_name(size_t i);
 
-/* Their names: "zen3-kvm, zen4-kvm". returns dst */
+/* The machines' names: "zen3-kvm, zen4-kvm". returns dst */
 char *carm_gallery_names(char *dst, size_t size);
 
 /* The machine's model; its host is the name. *out is to be released with carm_model_free.

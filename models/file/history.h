@@ -15,10 +15,12 @@
 struct carm_history_series {
     char *name;
     enum carm_change_kind kind;
-    bool exact; /* each change is a step; else the values scatter */
-    bool asks;  /* exact but for memory and input of the system: each change by CARM_HISTORY_ASKS */
+    bool exact;     /* each change of the value is a step; false = the values scatter */
+    bool asks;      /* exact except for memory and input from the system: a change above
+                 * CARM_HISTORY_ASKS is a step */
     double *values; /* [nfiles] NaN = missing */
-    char **causes;  /* [nfiles] of a change there: "75% in parse, 25% in sum"; NULL = not known */
+    char **causes;  /* [nfiles] causes of a step at the file: "75% in parse, 25% in sum"; NULL = not
+                     * known */
     size_t nsteps;
     struct carm_history_step *steps;
 };
@@ -28,23 +30,25 @@ struct carm_history {
     char **paths;
     char **labels;   /* names of the files, without folder and .csv */
     bool by_commit;  /* in git's order of the repository of the current folder */
-    size_t ncommits; /* files that are commits there; the others come last, by name */
-    size_t unlike;   /* neighbours that have no name in common */
+    size_t ncommits; /* files named after a commit of the repository; the others come last, by
+                      * name */
+    size_t unlike;   /* pairs of neighbouring files without a common name */
     struct carm_history_series *series;
     size_t nseries;
 };
 
-/* Chance that a series of scattered values without a step shows one; share by which exact counts may vary */
+/* ALARM: probability of a false step in a series of scattered values; ASKS: share by which counts may vary that depend
+ * on memory and input */
 #define CARM_HISTORY_ALARM 0.001
 #define CARM_HISTORY_ASKS  0.001
 
 /* returns the hashes of all commits, oldest first, a line each, for fclose; NULL = no commit is known */
 typedef FILE *carm_history_commits(void);
 
-/* Reads a folder's *.csv, or files in their order. Files of a folder are in the order of commits where the name of one
- * is the hash of a commit or its beginning; otherwise in the order of their names, with numbers in them as numbers.
+/* Reads a folder's *.csv, or files in their order. Files of a folder are in the order of commits where a name is a
+ * commit's hash or its beginning; otherwise by name, numbers in names by value.
  * how    borrowed for the call
- * noise  least step of values that scatter, a share
+ * noise  smallest step of values that scatter, a share
  * only   a pattern of names; NULL = all
  * list   called where a name may be the hash of a commit
  * returns 0; -CARM_EINVAL (fewer than two files); as carm_points_compare. carm_history_close in each case */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads points.csv.
  *
- * The first line names the columns, in any order; unknown columns are passed over. name, flops (or operations, for
+ * The first line names the columns, in any order; unknown columns are ignored. name, flops (or operations, for
  * work that is not counted in flops), seconds and one of bytes and dram_bytes are needed. An empty field is an
- * unknown value. A header that comes again (files one after the other) is passed over, too. */
+ * unknown value. A repeated header (concatenated files) is ignored, too. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +17,10 @@ struct carm_points;
 /* How files of points are read. All zero: points.csv, or another tool's file by its content. */
 struct carm_points_how {
     const char *format; /* a word of CARM_IMPORT_WORDS; NULL = by content */
-    const char *work;   /* flops and bytes of points that have none, by name: a file; NULL = none */
-    bool runs;          /* a row for each repetition of a benchmark, not one with the median time */
+    const char *work;   /* file with the flops and bytes of points that have none, by name; NULL =
+                         * none */
+    bool runs;          /* a row for each repetition of a benchmark; false: one row with the median
+                         * time */
 };
 
 /* Opens the file and reads its header. Files of other tools (models/import/import.h) become rows in
@@ -31,8 +33,8 @@ int carm_points_open(const char *path, const struct carm_points_how *how, struct
                      struct carm_err *err);
 
 /* The next point. Memory does not grow with the file.
- * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and the values it
- * may have) */
+ * returns 1; 0 at the end; -CARM_EIO; -CARM_EFORMAT (names file, line, column and the allowed
+ * values) */
 int carm_points_next(struct carm_points *points, struct carm_point *point, struct carm_err *err);
 
 void carm_points_close(struct carm_points *points); /* NULL allowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A model for others: without the names of its host, of people and of files. */
+/* A model to share with others: without names of host, people and files. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
 int carm_model_share(const struct carm_model *model, const char *const *words, size_t n,
                      struct carm_model **out, struct carm_err *err);
 
-/* Writes that copy, also without the names of this host and user.
+/* Writes the copy of carm_model_share, also without the names of this host and user.
  * path  NULL = standard output
- * returns as above and as carm_outfile_print; -CARM_EINVAL: roofs of another tool, which has a file of its own */
+ * returns as above and as carm_outfile_print; -CARM_EINVAL: roofs of another tool: share its own file */
 int carm_model_share_write(const struct carm_model *model, const char *path, struct carm_err *err);

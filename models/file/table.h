@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Objects of a JSON file by tables: one row for each member drives the reader, the writer and the test of
- * the schema. A member that is added to a struct and its table is read, checked and written. */
+ * the schema. A member with a row in its table is read, checked and written without further code. */
 #pragma once
 
 #include <jansson.h>
@@ -25,26 +25,27 @@ enum carm_member_kind {
     CARM_MEMBER_NUMBER_OR_NULL, /* double, at least 0; null for less */
     CARM_MEMBER_POSITIVE,       /* double, CARM_JREAD_LEAST to CARM_JREAD_MOST */
     CARM_MEMBER_POSITIVE_WHOLE, /* the same, written without a fraction where it has none */
-    CARM_MEMBER_NUMBERS,        /* double[most], at least 0; how many is a size_t at `other` */
+    CARM_MEMBER_NUMBERS,        /* double[most], at least 0; their number is a size_t at `other` */
     CARM_MEMBER_INTERVAL, /* struct carm_ci around the double at `other`, or around of(object) */
     CARM_MEMBER_OBJECT,   /* a struct of the table */
-    CARM_MEMBER_ARRAY,    /* pointer to structs of the table, at most `most`; how many is a size_t
-                                 * at `other` */
+    CARM_MEMBER_ARRAY,    /* pointer to structs of the table, at most `most`; their number is a
+                                 * size_t at `other` */
 };
 
 enum {
     CARM_MEMBER_OPTIONAL =
         1 << 0, /* may be missing; left out where it is 0, "" or empty (an object:
                                      * where its first member is) */
-    CARM_MEMBER_WITH_LAST = 1 << 1, /* is there where the optional member before it is */
+    CARM_MEMBER_WITH_LAST = 1 << 1, /* present exactly where the optional member before it is
+                                     * present */
     CARM_MEMBER_KEY = 1 << 2,       /* no two objects of an array agree in all their keys */
-    CARM_MEMBER_DETAIL = 1 << 3,    /* left out of lean reading: a fleet does not look at it */
+    CARM_MEMBER_DETAIL = 1 << 3,    /* ignored in lean reading: a fleet does not use it */
 };
 
 struct carm_table;
 struct carm_member;
 
-/* A member that no row can describe; called when the member was read. Failures go to
+/* Checks a member beyond what its row describes, after the member was read. Failures go to
  * carm_jread_bad.
  * root    the struct of the whole file; all members before this one have been read
  * object  the struct that the member is in */
@@ -59,8 +60,8 @@ struct carm_member {
     size_t size;   /* of a text */
     size_t other;
     double least, most;
-    const char *what;          /* of a constant: the text; of a word: the name of its set, for
-                                * messages */
+    const char *what;          /* of a constant: the text; of a word: the name of the words' set,
+                                * for messages */
     const char *(*words)(int); /* NULL behind the last */
     double (*of)(const void *object);
     const struct carm_table *table;
@@ -74,7 +75,7 @@ struct carm_table {
 };
 
 /* Reads an object into a zeroed struct. Members that the table does not know are ignored.
- * lean  without CARM_MEMBER_DETAIL, whose members may be missing then
+ * lean  members with CARM_MEMBER_DETAIL are not read and may be missing
  * After a failure, the members read so far are to be released with carm_table_free, too. */
 void carm_table_read(struct carm_jread *r, json_t *object, const struct carm_table *table,
                      bool lean, void *dst);
@@ -82,7 +83,7 @@ void carm_table_read(struct carm_jread *r, json_t *object, const struct carm_tab
 /* The object of a struct, or NULL when out of memory. */
 json_t *carm_table_make(const struct carm_table *table, const void *src);
 
-/* Calls each with every text of a struct and of the structs in it, but for words and constants. */
+/* Calls each with every text of a struct and of the structs in it, except words and constants. */
 void carm_table_each_text(const struct carm_table *table, void *object,
                           void (*each)(const struct carm_member *member, char *text, void *arg),
                           void *arg);

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* Of one run. Unknown values are negative. */
+/* The work of one run. Unknown values are negative. */
 struct carm_work_row {
     double flops, bytes, dram_bytes;
 };

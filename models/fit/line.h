@@ -19,11 +19,11 @@ struct carm_fit_line {
     double rrmse;              /* of the fitted T against the measured, over the measured */
 };
 
-/* Robust (bisquare) regression with errors taken as proportional to T, so that small sizes count as
- * much as large ones: the rate that the work would have without its start-up cost, as F(phi) and
- * B(beta) approach it in Ilic et al. 2014, figure 3.
+/* Robust (bisquare) regression with errors assumed proportional to T, so that small sizes count as
+ * much as large ones. The rate is that of the work without start-up cost, which F(phi) and B(beta)
+ * approach in Ilic et al. 2014, figure 3.
  * work     [n] bytes or flops, > 0, at least two different values
- * seconds  [n] > 0 Residuals are scaled by fitted times: scaling by measured times would bias the
+ * seconds  [n] > 0. Residuals are scaled by fitted times: scaling by measured times would bias the
  *          rate by their scatter. The rate's interval is the inverted interval of seconds per work.
  * returns 0; -CARM_EINVAL (n < 4, a value that is not finite and positive, all work alike, or times
  * that do not grow with work beyond their scatter); -CARM_ENOMEM. out untouched on error */

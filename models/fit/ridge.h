@@ -41,12 +41,11 @@ double carm_ridge_eval(enum carm_ridge form, const struct carm_ridge_params *par
 
 /* Sharpness is fitted as q = 1 / p, 0 <= q <= 1. Its interval is where the weighted squares stay
  * within Student's t of their minimum (a profile), so hi = INFINITY says that a sharp ridge is not
- * ruled out; value = se = INFINITY that the sharp form fits no worse, and bandwidth, peak and their
- * errors are then the sharp form's.
- * aicc = -2 log L + 2 k + 2 k (k + 1) / (n - k - 1), L the likelihood of all n residuals, outliers
- * too, under Student's t with 4 degrees of freedom, the same for every form (a constant that
- * depends on n alone is left out); k counts bandwidth,
- * peak, the residuals' scale, and p in rounded forms even where it is INFINITY. */
+ * ruled out; value = se = INFINITY says that the sharp form fits no worse; bandwidth, peak and
+ * their errors are then the sharp form's. aicc = -2 log L + 2 k + 2 k (k + 1) / (n - k - 1), L the
+ * likelihood of all n residuals, outliers too, under Student's t with 4 degrees of freedom, the
+ * same for every form (a constant that depends on n alone is left out); k counts bandwidth, peak,
+ * the residuals' scale, and p in rounded forms even where it is INFINITY. */
 struct carm_ridge_fit {
     enum carm_ridge form;
     size_t n;
@@ -62,9 +61,9 @@ struct carm_ridge_fit {
 /* Weighted non-linear least squares (Levenberg-Marquardt) of log performance over log intensity with
  * weights 1 / sigma^2, made robust by bisquare reweighting. Standard errors from the covariance
  * scaled by the residuals' variance; intervals by Student's t, on the logarithm.
- * issue  slots/s, fixed during the fit; > 0, INFINITY = no issue limit A roof counts as determined
+ * issue  slots/s, fixed during the fit; > 0, INFINITY = no issue limit. A roof counts as determined
  *        if two points or more hold it and the points without it fit worse by an F test at 99.9%.
- *        Points that bisquare gives no weight count neither there nor in the errors.
+ *        Points without bisquare weight count neither in this test nor in the errors.
  * returns 0; -CARM_EINVAL (fewer than 6 points, values out of range, or all on one side of the ridge:
  * the message says that bandwidth or peak cannot be estimated); -CARM_ENOMEM. out untouched on error */
 int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,

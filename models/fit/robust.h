@@ -6,14 +6,13 @@
 #include <stddef.h>
 
 /* Residual over scale from which on a point has no weight in Tukey's bisquare: 9 median absolute
- * deviations. GSL's default of 4.685 costs 5% of the efficiency where errors are normal, and its
- * intervals come out narrow in small samples (94.5% instead of 95%); this costs 1.5%. The outliers to
- * fear in timings are gross.
+ * deviations. With normal errors, GSL's default of 4.685 costs 5% of the efficiency and gives too narrow intervals in
+ * small samples (94.5% instead of 95%); this limit costs 1.5%. Outliers of timings are far larger.
  * source: Mosteller and Tukey 1977, "Data analysis and regression", chapter 10 */
 extern const double carm_robust_limit;
 
 /* Scale of residuals from their median absolute deviation around zero, consistent for normal errors.
- * The fit makes as many residuals small as it has parameters: that many are left out.
+ * A fit makes k residuals small: the k smallest are left out.
  * u  [n]   residuals
  * k        parameters, < n
  * scratch  [n] */
@@ -27,8 +26,9 @@ double carm_robust_weight(double z);
 double carm_robust_sigma(const double *u, size_t n, size_t k, double scale);
 
 /* -2 log likelihood of residuals under Student's t with 4 degrees of freedom, their scale at its
- * maximum; without the terms that depend on n alone. Heavy tails make it robust, and it compares
- * models whose residuals differ, as a sum over each model's own weights would not.
+ * maximum; without the terms that depend on n alone. Heavy tails make it robust. It compares models
+ * with different residuals, for which a sum over each model's own weights would be no common
+ * measure.
  * floor  smallest scale, so that residuals of zero give a finite value
  * source: Lange, Little and Taylor 1989, "Robust statistical modeling using the t distribution" */
 double carm_robust_deviance(const double *u, size_t n, double floor);

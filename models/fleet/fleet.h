@@ -22,7 +22,7 @@ enum { CARM_FLEET_NONE = -1 };
 
 /* A roof as all models know it. */
 struct carm_fleet_roof {
-    uint32_t index; /* in the fleet, once its roofs are in order; not of a family */
+    uint32_t index; /* in the fleet's sorted roofs; unused for a family */
     enum carm_compare_kind kind;
     bool clock;                  /* the core clock beside a set, Hz: shown, never judged */
     const char *isa, *precision; /* "" for a family */
@@ -30,7 +30,7 @@ struct carm_fleet_roof {
     const char *name;   /* "L1 2:1", "fma", "DRAM peak", "latency L3", "in-core: tlp add" */
     const char *family; /* the measured resource: a level, "latency" or "compute" */
     const char *unit;   /* "byte/s", "flop/s", "load/s", "Hz" */
-    enum carm_compare_noise noise; /* carm_compare_floor, for groups that are too small */
+    enum carm_compare_noise noise; /* for carm_compare_floor, in groups that are too small */
 };
 
 struct carm_fleet_value {
@@ -44,7 +44,7 @@ struct carm_fleet_value {
 
 /* The type of a machine. */
 struct carm_fleet_machine {
-    const char *key; /* all that follows but memory, as one text */
+    const char *key; /* all of the following members as one text */
     const char *cpu, *hypervisor, *caches, *isas;
     int cores, threads;
     uint64_t page_bytes;
@@ -54,14 +54,14 @@ struct carm_fleet_machine {
 /* One model, or one node that gave none. Strings live as long as the fleet. */
 struct carm_fleet_row {
     const char *file;
-    size_t line;                      /* of a file of rows; 0 = the file is one model */
+    size_t line;                      /* in a file of rows; 0 = the file is one model */
     const char *host, *job, *boot_id; /* "" = not known */
     int rank;                         /* -1 = not known */
     const char *time;                 /* ISO 8601, UTC */
     const char *status, *reason;      /* "ok", or why there is no model */
     int64_t seconds;                  /* Unix time; 0 = not a time */
     ptrdiff_t machine;                /* index; CARM_FLEET_NONE = no model */
-    bool rounds;                      /* its roofs are from rounds; ceilings are not */
+    bool rounds;                      /* the roofs are from rounds; ceilings never are */
     uint64_t memory_bytes;
     struct carm_fleet_value *values; /* by roof */
     size_t nvalues, values_room;
@@ -76,8 +76,9 @@ struct carm_fleet_broken {
 /* ---- the judgement --------------------------------------------------------------------------- */
 
 struct carm_fleet_test {
-    float share; /* above the centre; NaN = the node has no such roof */
-    float z;     /* in sigmas of its own error and the group's spread; NaN = no spread is known */
+    float share; /* deviation from the centre; NaN = the node has no such roof */
+    float z;     /* deviation in sigmas of the node's own error and the group's spread; NaN = spread
+                  * unknown */
     float p;     /* two-sided; NaN = not judged: disturbed, too few nodes */
     float q;     /* p adjusted for all roofs and nodes; NaN = not judged */
     float rate;  /* 0 for a family */
@@ -90,20 +91,21 @@ struct carm_fleet_column {
     struct carm_fleet_roof roof;
     bool family;                     /* of several roofs */
     size_t nroofs, roofs_room;       /* of a family */
-    size_t ndisturbed;               /* left out of the counts below */
+    size_t ndisturbed;               /* disturbed values, left out of the counts below */
     struct carm_fleet_centre centre; /* of ln rate; a family's lies at 0 */
     double median;                   /* rate; 0 for a family */
-    double sigma;                    /* spread of nodes without their own errors, a share */
+    double sigma;                    /* spread between nodes without their measurement errors, a
+                                      * share */
     double correlation;              /* of a family's roofs */
     ptrdiff_t low, high;             /* nodes of the group: the extremes, CARM_FLEET_NONE = none */
 };
 
 enum carm_fleet_verdict {
     CARM_FLEET_SOUND,
-    CARM_FLEET_SUSPECT_NODE, /* p is small for a single node, but not for the best of all nodes */
+    CARM_FLEET_SUSPECT_NODE, /* significant for a single node, but not among all nodes */
     CARM_FLEET_SMALL,        /* significant, but less than the smallest difference that matters */
     CARM_FLEET_SLOW,
-    CARM_FLEET_FAST, /* and nowhere slow */
+    CARM_FLEET_FAST, /* fast in some roofs, slow in none */
 };
 
 struct carm_fleet_judged {
@@ -122,7 +124,7 @@ struct carm_fleet_table {
 
 struct carm_fleet_node {
     const char *name;   /* host, with #1, #2 where two nodes share it */
-    const size_t *rows; /* of the group's machine, newest first; the newest is judged */
+    const size_t *rows; /* rows of the group's machine, newest first; the newest is judged */
     size_t nrows, rows_room;
     ptrdiff_t drift; /* index in the group's drift, or none */
 };
@@ -133,8 +135,8 @@ struct carm_fleet_group {
     struct carm_fleet_node *nodes; /* by name */
     size_t nnodes;
     struct carm_fleet_table now;
-    struct carm_fleet_table drift; /* newest over the median of its earlier ones */
-    size_t *drifting;              /* [drift.n] its nodes */
+    struct carm_fleet_table drift; /* each node's newest row over the median of its earlier rows */
+    size_t *drifting;              /* [drift.n] indices of the nodes in it */
 };
 
 struct carm_fleet {
@@ -158,15 +160,15 @@ struct carm_fleet {
 
 struct carm_fleet_options {
     bool ceilings; /* also the roofs of `carm build --ceilings` */
-    int threads;   /* of share: 0 = one for each processor */
+    int threads;   /* for share: 0 = one for each processor */
     /* reads in several threads: carm_threads_share (harness/machine/share.h); NULL = the calling
      * thread reads alone */
     void (*share)(int threads, void *(*work)(void *), void *arg);
-    double fdr;       /* share of false ones among the outliers, 0 to 1 */
+    double fdr;       /* accepted share of false outliers among the outliers, 0 to 1 */
     double min_share; /* the smallest difference that matters */
 };
 
-/* The fleet's copy of a text, the same pointer for equal ones; NULL = out of memory. Not safe for several
+/* The fleet's copy of a text, one pointer for equal texts; NULL = out of memory. Not safe for several
  * threads at a time. */
 const char *carm_fleet_keep(struct carm_fleet *fleet, const char *text);
 
@@ -195,15 +197,15 @@ char *carm_fleet_label(char *dst, size_t size, const struct carm_fleet_column *c
 /* "47.1 GiB", or "46.9 to 47.1 GiB". returns dst */
 char *carm_fleet_memory_text(char *dst, size_t size, const struct carm_fleet_group *group);
 
-/* How many nodes of a kind of table came to that verdict. */
+/* How many nodes have a verdict, in all groups' drift or now. */
 size_t carm_fleet_count(const struct carm_fleet *fleet, bool drift,
                         enum carm_fleet_verdict verdict);
 
 /* Rows without a model. */
 size_t carm_fleet_count_failed(const struct carm_fleet *fleet);
 
-/* The group of the same CPU that an odd group is beside: one at least 20 times as large. A few nodes of a type that
- * have less memory, small pages or no AVX-512 make such a group. CARM_FLEET_NONE = the group is not odd */
+/* For an odd group, the group of the same CPU that is at least 20 times as large. A group is odd when a few nodes of a
+ * type have less memory, small pages or no AVX-512. CARM_FLEET_NONE = the group is not odd */
 ptrdiff_t carm_fleet_like(const struct carm_fleet *fleet, size_t group);
 
 /* The number of roofs that the node lacks, though at least 95% of the 20 or more nodes of its group
@@ -214,13 +216,13 @@ size_t carm_fleet_missing(const struct carm_fleet_group *group, size_t node, siz
 /* The value of a roof, by its index in the fleet, or NULL. */
 const struct carm_fleet_value *carm_fleet_value_of(const struct carm_fleet_row *row, size_t roof);
 
-/* How sure it is that a whole group changed: two-sided p of the median change. 1 where it is not known. */
+/* Two-sided p value of the median change of a whole group; 1 = not known. */
 double carm_fleet_shift_p(const struct carm_fleet_column *column);
 
-/* Whether it did, by the limits of the options and over all columns of a group's drift. */
+/* Whether the whole group changed in a column, by the limits in options, adjusted for all columns
+ * of the group's drift. */
 bool carm_fleet_shifted(const struct carm_fleet_table *drift, size_t column,
                         const struct carm_fleet_options *options);
 
-/* Where the deviation of a slow node comes from as a rule, by its flagged roofs and its core clock; "" where
- * they give no hint. */
+/* The usual cause of a slow node's deviation, from its flagged roofs and its core clock; "" = no hint. */
 const char *carm_fleet_hint(const struct carm_fleet_table *table, size_t node);

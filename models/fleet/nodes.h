@@ -4,8 +4,8 @@
 
 #include "models/fleet/fleet.h"
 
-/* Two models that were begun in less time cannot be of one machine: the shortest build takes as long, and
- * only one measures at a time. */
+/* Two models that were begun within less time are of two machines: the shortest build takes as long, and a machine runs
+ * one build at a time. */
 enum { CARM_FLEET_APART_SECONDS = 2 };
 
 /* A node before it has a group. */

@@ -22,8 +22,9 @@ void carm_fleet_centre(double *v, size_t n, double *scratch, struct carm_fleet_c
 /* Two-sided p value of a deviation of z sigmas from the median of n nodes, both estimated from those n
  * nodes, for normal deviations. n < CARM_FLEET_FEW: sigma is taken as known.
  * The tail is Student's t with 0.41 n degrees of freedom. Its 0.1% point then agrees with the 0.1% point of
- * |x - median| / sigma in simulation: within 5% for n = 5 to 200, on the safe side. For large n the MAD's efficiency of
- * 37% gives the same (Rousseeuw and Croux 1993, "Alternatives to the median absolute deviation", table 1). */
+ * |x - median| / sigma in simulation: within 5% for n = 5 to 200, on the safe side. For large n, the efficiency of the
+ * median absolute deviation, 37%, gives the same degrees of freedom (Rousseeuw and Croux 1993, "Alternatives to the
+ * median absolute deviation", table 1). */
 double carm_fleet_p(double z, size_t n);
 
 /* Adjusted p values of Benjamini and Hochberg: tests with a value of at most q may be rejected

@@ -6,9 +6,9 @@
 #include "models/model.h"
 
 /* Adds a model's machine and roofs to the fleet, and its measurements to the row.
- * returns 0, -CARM_EFORMAT (the fleet would have more kinds of roofs than fit) or -CARM_ENOMEM */
+ * returns 0, -CARM_EFORMAT (too many kinds of roofs) or -CARM_ENOMEM */
 int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *model, bool ceilings,
                           struct carm_fleet_row *row, struct carm_err *err);
 
-/* Brings the roofs into their order, when all models were taken. returns 0 or -CARM_ENOMEM */
+/* Sorts the fleet's roofs, after the last model was added. returns 0 or -CARM_ENOMEM */
 int carm_fleet_order_roofs(struct carm_fleet *fleet, struct carm_err *err);

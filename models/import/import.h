@@ -12,7 +12,7 @@
 #include "models/import/rows.h"
 #include "models/model.h"
 
-/* For an option's table: the kinds of files that carm_import_find recognises. */
+/* The words that carm_import_find takes, for the options' tables. */
 #define CARM_IMPORT_WORDS "auto|points|google-benchmark|hyperfine|perf|likwid|advisor|carm-tool"
 
 struct carm_import_format;
@@ -30,7 +30,7 @@ int carm_import_find(const char *word, const struct carm_import_format **out, st
 bool carm_import_has_roofs(const struct carm_import_format *format);
 
 /* Reads the points of a file.
- * csv   of which nothing was read
+ * csv   nothing was read from it yet
  * runs  true: a row for each repetition of a benchmark; false: one row with the median time
  * *rows is to be released with carm_import_rows_close; NULL on failure.
  * returns 0, -CARM_EFORMAT (names file, place and reason), -CARM_EINVAL (a file of roofs), -CARM_EIO,
@@ -38,8 +38,8 @@ bool carm_import_has_roofs(const struct carm_import_format *format);
 int carm_import_points(const struct carm_import_format *format, struct carm_csv *csv, bool runs,
                        struct carm_import_rows **rows, struct carm_err *err);
 
-/* The roofs of a file as a model whose roofs_of names the tool, and whose CPU is "roofs of" it. *out is to be released with
- * carm_model_free; NULL on failure.
+/* The roofs of a file as a model whose roofs_of names the tool, and whose CPU is "roofs of TOOL". *out is to be
+ * released with carm_model_free; NULL on failure.
  * returns 0, or errors as above */
 int carm_import_roofs(const struct carm_import_format *format, struct carm_csv *csv,
                       struct carm_model **out, struct carm_err *err);

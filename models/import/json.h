@@ -12,12 +12,12 @@ struct carm_walk {
     struct carm_import *in;
     char *text; /* [room]: a window of the file, zero-terminated */
     size_t room;
-    const char *at, *end; /* in it: the next value */
+    const char *at, *end; /* in text: the next value, the end */
     const char *counted;  /* lines are counted up to here */
     size_t line;
-    int rc; /* of reading */
+    int rc; /* result of reading the file */
     struct carm_err *err;
-    char *texts; /* of the last object, one after another */
+    char *texts; /* texts of the last object, one after another */
     size_t used, texts_room;
 };
 
@@ -26,7 +26,7 @@ struct carm_walk {
 int carm_walk_open(struct carm_walk *walk, struct carm_import *in, struct carm_err *err);
 void carm_walk_close(struct carm_walk *walk); /* also of a walk that did not open */
 
-/* The line that comes next. */
+/* The number of the next line. */
 size_t carm_walk_line(struct carm_walk *walk);
 
 /* Passes blanks. returns the next character, '\0' at the end */
@@ -36,7 +36,7 @@ char carm_walk_peek(struct carm_walk *walk);
 json_t *carm_walk_value(struct carm_walk *walk);
 
 /* Calls member for each member of the object that is the whole file, item for each item of the
- * next array. These functions pass the value.
+ * next array. Both functions move behind the value.
  * returns 0, -CARM_EFORMAT, or the value of member or item */
 int carm_walk_object(struct carm_walk *walk,
                      int (*member)(struct carm_walk *walk, const char *key, void *arg), void *arg);
@@ -46,9 +46,9 @@ int carm_walk_array(struct carm_walk *walk, int (*item)(struct carm_walk *walk, 
 /* A text of an object, borrowed; NULL = none. */
 const char *carm_json_text(json_t *object, const char *key);
 
-/* Finds members of the object that comes next, and passes it. Members of other names are not looked at.
+/* Finds members of the next object, and moves behind it. Other members are ignored.
  * names   [n]
- * values  [n] out: spans of the text, good until the walk goes on
+ * values  [n] out: spans of the text, valid until the walk goes on
  * returns 0, or -CARM_EFORMAT: it is no object, does not end, or has a member twice */
 int carm_walk_members(struct carm_walk *walk, const struct carm_span *names, size_t n,
                       struct carm_span *values);

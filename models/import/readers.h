@@ -11,7 +11,7 @@
 #include "models/model.h"
 
 struct carm_import {
-    struct carm_csv *csv; /* of which nothing was read */
+    struct carm_csv *csv; /* nothing was read from it yet */
     const char *name;     /* the file's name in messages */
     bool runs;            /* a row for each repetition */
     struct carm_import_rows *rows;
@@ -21,11 +21,12 @@ struct carm_import {
 struct carm_import_row carm_import_row(const char *name, size_t line);
 
 /* Keeps a copy of a row.
- * returns 0; -CARM_EFORMAT: no name, or one that is too long; a quantity that no machine has; -CARM_ENOMEM */
+ * returns 0; -CARM_EFORMAT: no name, or one that is too long; an impossible quantity; -CARM_ENOMEM */
 int carm_import_put(struct carm_import *in, const struct carm_import_row *row,
                     struct carm_err *err);
 
-/* A plain decimal number of at least zero that a machine can have, and nothing behind it. */
+/* Reads a plain decimal number of at least zero, without text behind it. returns false for others
+ * and impossible values */
 bool carm_import_number(const char *text, double *value);
 
 /* Fails with file and line. */

@@ -14,7 +14,8 @@ struct carm_import_row {
     double bytes_low, bytes_high;
     const char *isa, *precision; /* in lower case afterwards */
     const char *counted_by, *host, *note;
-    const double *counts; /* of its instructions, by carm_import_count_of; NULL = unknown */
+    const double *counts; /* counts of instructions, indexed by carm_import_count_of; NULL =
+                           * unknown */
     size_t line;          /* of the file */
 };
 
@@ -25,7 +26,7 @@ struct carm_import_rows;
 int carm_import_rows_open(struct carm_import_rows **out, struct carm_err *err);
 void carm_import_rows_close(struct carm_import_rows *rows); /* NULL allowed */
 
-/* Adds a copy. returns 0 or -CARM_ENOMEM */
+/* Adds a copy of a row. returns 0 or -CARM_ENOMEM */
 int carm_import_rows_add(struct carm_import_rows *rows, const struct carm_import_row *row,
                          struct carm_err *err);
 

@@ -15,7 +15,7 @@ enum carm_change_kind {
     CARM_CHANGE_INTENSITY,      /* flop/byte as the core loads and stores */
     CARM_CHANGE_AWARE_SHARE,    /* of the roof, cache-aware model */
     CARM_CHANGE_ORIGINAL_SHARE, /* of the roof, original model */
-    CARM_CHANGE_VECTOR_SHARE,   /* of the flops, computed in vectors */
+    CARM_CHANGE_VECTOR_SHARE,   /* of the flops, those computed in vectors */
     CARM_CHANGE_FLOPS,          /* counts, from here on */
     CARM_CHANGE_BYTES,
     CARM_CHANGE_L2_BYTES, /* between L1 and L2, ... */
@@ -33,7 +33,7 @@ enum carm_change_kind carm_change_find(const char *name, size_t length);
 
 enum carm_change_verdict {
     CARM_CHANGE_UNKNOWN,  /* not known before or after */
-    CARM_CHANGE_UNJUDGED, /* a time of a single run, or (error > 0) of too few */
+    CARM_CHANGE_UNJUDGED, /* a time of a single run, or (error > 0) of too few runs */
     CARM_CHANGE_EQUAL,
     CARM_CHANGE_DIFFERENT,
 };
@@ -46,7 +46,7 @@ struct carm_change_value {
     double change;   /* after / before - 1; of shares after - before */
     double
         error;   /* half the width of its 95% interval, as a share; 0 = exact; negative = unknown */
-    bool varies; /* a count that differs from run to run of one side */
+    bool varies; /* a count that differs between runs of one side */
     enum carm_change_verdict verdict;
 };
 
@@ -59,11 +59,11 @@ struct carm_change {
     /* input from the system that may change its counts from run to run: "the time, process numbers";
      * "" = nothing that is known. Borrowed */
     const char *asks_for;
-    bool exact; /* both were counted exactly, not by performance counters */
-    bool part;  /* a loop or function of a program: samples decide which have rows, so it explains a
-                           * difference and is no measure of one */
+    bool exact; /* counted exactly in both files, not by performance counters */
+    bool part;  /* a loop or function of a program: samples decide which parts have rows, so a part
+                           * explains a difference but does not measure one */
     /* a program whose rows are of its loops or functions: their counts added up. Its time is
-     * unknown, where it has no row of its own */
+     * unknown without a row for the whole program */
     bool summed;
 };
 
@@ -80,7 +80,7 @@ struct carm_changes_file {
  * its name with the sum of their counts. Loops whose line changed are one point where their function has as many
  * rows in both files; it has the first file's name.
  * model  whose roofs the points stand under; borrowed for the call; NULL = none
- * noise  a time that differs by less, as a share, is equal
+ * noise  times that differ by a smaller share are equal
  * only   a pattern of names as fnmatch takes it; NULL = all
  * returns 0; as the files' next; -CARM_EINVAL (no name is in both files) */
 int carm_changes_read(const struct carm_changes_file of[2], const struct carm_model *model,
@@ -94,11 +94,11 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
 /* Which of a program's functions or loops a change of one of its counts comes from. */
 struct carm_change_cause {
     const char *part; /* its name without the program's; borrowed */
-    double share;     /* of the program's change; negative = the other way */
+    double share;     /* of the program's change; negative = a change in the other direction */
 };
 
-/* The parts of point i with the largest changes of a count, the largest first. A part that one file does not have counts
- * as 0 there. Nothing where the parts do not add up to the change.
+/* The parts of point i with the largest changes of a count, the largest first. A part that is missing in one file
+ * counts as 0 there. Nothing where the parts do not add up to the change.
  * kind  from CARM_CHANGE_FLOPS on
  * out   [most]
  * returns how many are in out */
@@ -109,12 +109,12 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
  * part  out: whether it is a loop or function of a program; NULL allowed */
 const char *carm_changes_only(const struct carm_changes *changes, int file, size_t i, bool *part);
 
-/* Whether the file's last line ends with a number and without its end: it may be cut off. */
+/* Whether the file may be cut off: its last line ends with a number and has no line end. */
 bool carm_changes_unended(const struct carm_changes *changes, int file);
 
 /* Welch's test on logarithms of times, since disturbances multiply times.
  * sum, squares  of the logarithms, [2]; runs [2] >= 2
- * comparisons   judged together (Bonferroni)
+ * comparisons   number of comparisons judged together (Bonferroni)
  * returns half the width of the 95% interval of log(after / before)
  * source: Welch 1947, as in models/compare.h */
 double carm_change_interval(const double sum[2], const double squares[2], const size_t runs[2],

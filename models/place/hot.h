@@ -15,7 +15,7 @@
 
 struct carm_hot {
     const struct carm_roofs
-        *roofs; /* borrowed from the model; NULL = of kinds of cores mixed for the part */
+        *roofs; /* borrowed from the model; NULL = roofs mixed from kinds of cores for the part */
     char note[CARM_TEXT_MAX]; /* why other roofs than the part's own had to be chosen; "" =
                                      * they are its own */
     bool integers;            /* its operations are on integers, else flops */
@@ -24,15 +24,16 @@ struct carm_hot {
     struct carm_place place;  /* on the cache-aware model */
     bool has_own;
     struct carm_own_roof own;
-    /* The ceiling next above it: of a part that does not compute, the bandwidth of the fastest level. */
+    /* The next ceiling above the part; for a part that does not compute, the bandwidth of the fastest level. */
     bool has_ceiling;
     char ceiling[CARM_NAME_MAX]; /* "L2", "fma" */
     double of_ceiling;           /* share of the roof that is reached, 0 .. 1 */
     const char *bound;           /* "memory", "compute", "both"; "" = not known */
-    double gain;                 /* up to the roof of its own mix, or the machine's; >= 1 */
+    double gain;                 /* up to the roof of its own mix, or up to the machine's roof; >=
+                                  * 1 */
 };
 
-/* point  with flops, or operations on integers (its metric), or with bytes alone; seconds > 0
+/* point  has flops, operations on integers (by its metric), or only bytes; seconds > 0
  * returns false when the model has no roofs, nothing was counted, or there is no memory */
 bool carm_hot_find(const struct carm_model *model, const struct carm_point *point,
                    struct carm_hot *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Placed points as JSON: one array, an object for each point, written as the points come. `carm place
- * --json` and the report's page have the same. */
+/* Placed points as JSON: one array, an object for each point, written when the point is placed. `carm place --json` and
+ * the report's page use it. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,11 +9,11 @@
 #include "models/place/placed.h"
 
 struct carm_place_json {
-    FILE *out;     /* whose errors stay in it (ferror) */
+    FILE *out;     /* errors stay in the stream (ferror) */
     bool ceilings; /* write all ceilings for each point */
     bool runtime;  /* the runtime-oriented ceilings, too */
-    size_t points; /* that were written */
-    size_t file;   /* from 0, which is not written: of several files of points, theirs */
+    size_t points; /* number of points written */
+    size_t file;   /* index of the points' file, from 0; 0 is not written */
 };
 
 void carm_place_json_begin(const struct carm_place_json *json);

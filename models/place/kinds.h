@@ -11,7 +11,7 @@
 
 enum { CARM_KIND_WORD = 8 };
 
-/* Which share of a loop's samples was on each kind of core. */
+/* The share of a loop's samples on each kind of core. */
 struct carm_kind_shares {
     char word[CARM_KINDS_MAX][CARM_KIND_WORD]; /* "p", "e", "lp" */
     double share[CARM_KINDS_MAX];              /* 0 .. 1, 1 in all */
@@ -29,7 +29,7 @@ char *carm_kinds_text(char *dst, size_t size, const struct carm_kind_shares *sha
 const struct carm_model *carm_kinds_find(const struct carm_model *model, const char *word);
 
 /* Roofs of threads that are on each kind for a share of the time: on average, they reach the sum of share times roof.
- * Sets of an ISA, precision and number of threads, and roofs in them, that one of the kinds lacks are left out.
+ * Sets and roofs that one of the kinds does not have are left out.
  * *mixed  a copy of the model with these roofs, which borrows all else; to be released with carm_kinds_close; NULL where
  *         nothing can be mixed
  * note    out: how the roofs were mixed, or why they were not; "" = shares not known

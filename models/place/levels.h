@@ -14,13 +14,13 @@ enum { CARM_AT_L1, CARM_AT_L2, CARM_AT_L3, CARM_AT_DRAM, CARM_AT_COUNT };
 enum { CARM_LEVELS_TEXT_MAX = 420 };
 
 struct carm_levels_input {
-    /* of integers, operations; 0 or less: none, so that bandwidth alone is the roof */
+    /* or operations on integers; 0 or less: none, so that bandwidth alone is the roof */
     double flops;
     double seconds; /* > 0 */
     bool integers;
     double bytes[CARM_AT_COUNT]; /* L1: of the core; else between the level and the one before it;
                                    * negative = unknown */
-    double low[CARM_AT_COUNT], high[CARM_AT_COUNT]; /* where the truth lies; 0 or less = exact */
+    double low[CARM_AT_COUNT], high[CARM_AT_COUNT]; /* interval of bytes; 0 or less = exact */
     double unused[CARM_AT_COUNT]; /* unused part of these bytes; negative = unknown */
     double misses[CARM_AT_COUNT][CARM_MISS_REASONS]; /* part of these bytes that misses of the
                                                       * level before fetched, by reason; all 0 =
@@ -34,7 +34,7 @@ struct carm_levels {
         int level;                            /* CARM_AT_L1, ... */
         const char *name;                     /* "L1", ..., "DRAM" */
         double intensity;                     /* flop/byte of this level; 0 = no operations */
-        double intensity_low, intensity_high; /* where the truth lies */
+        double intensity_low, intensity_high; /* interval of intensity */
         double bandwidth;                     /* byte/s */
         double roof;                          /* flop/s at this intensity; 0 = no operations */
         double share;                         /* of the roof, or of the bandwidth */
@@ -60,6 +60,6 @@ const char *carm_levels_name(int at);
 bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *roofs,
                        const struct carm_levels_input *in, struct carm_levels *out);
 
-/* "L1 0.0757 flop/byte 20.1% of 12.3 Gflop/s, L2 ...", with intervals where they are; without operations
+/* "L1 0.0757 flop/byte 20.1% of 12.3 Gflop/s, L2 ...", with intervals where bytes are uncertain; without operations
  * "L1 20.1% of 293 GB/s, L2 ...". returns dst */
 char *carm_levels_text(char *dst, size_t size, const struct carm_levels *levels);

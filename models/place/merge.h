@@ -15,8 +15,8 @@
 struct carm_merged {
     struct carm_point point; /* texts are borrowed from the merge */
     size_t rows;
-    double imbalance; /* 1 = even; 0 = a row's time is not known */
-    size_t repeated;  /* rows of its first one's rank and of another process: repeated runs */
+    double imbalance;         /* 1 = even; 0 = a row's time is not known */
+    size_t repeated;          /* rows of the first row's rank from other processes: repeated runs */
     char note[CARM_TEXT_MAX]; /* a doubt about the sum, "" = none */
 };
 
@@ -26,11 +26,12 @@ struct carm_merge;
 int carm_merge_open(struct carm_merge **out, struct carm_err *err);
 /* returns 0, -CARM_ENOMEM or -CARM_EINVAL (rows of one name and two metrics) */
 int carm_merge_add(struct carm_merge *merge, const struct carm_point *row, struct carm_err *err);
-/* The same for rows of one key other than their name. Rows of several hosts then get no note.
+/* Like carm_merge_add, for rows merged by a key other than their name. Rows of several hosts then
+ * get no note.
  * index  out: of the point that the row was added to; NULL allowed */
 int carm_merge_add_as(struct carm_merge *merge, const char *key, const struct carm_point *row,
                       size_t *index, struct carm_err *err);
 size_t carm_merge_names(const struct carm_merge *merge);
-/* i  below carm_merge_names, in the order in which the names came */
+/* i  below carm_merge_names, in the order of their first rows */
 void carm_merge_get(const struct carm_merge *merge, size_t i, struct carm_merged *out);
 void carm_merge_close(struct carm_merge *merge); /* NULL allowed */

@@ -4,16 +4,15 @@
  *
  * Memory: the time of a program is the sum over its parts. So the seconds for each byte are linear
  * in the share of the bytes that are stored, and in the accesses for each byte. Measured mixes are
- * interpolated in that way, and the fastest of all such compositions counts: the lower convex hull.
- * Where ports bind, the interpolation between neighbours is exact: time is then the largest of
- * several sums that are linear in loads and stores, and its kinks are at mixes that are measured
- * (2:1, 1:1). The hull is taken over the mixes of each ISA, then over the ISAs, whose accesses are
- * as wide as their vectors.
+ * interpolated in that way, and the fastest of all such compositions counts: the lower convex hull. Where ports bind,
+ * the interpolation between neighbours is exact: time is then the largest of several sums that are linear in loads and
+ * stores, and its kinks are at measured mixes (2:1, 1:1). The hull is taken over the mixes of each ISA, then
+ * over the ISAs, whose accesses are as wide as their vectors.
  *
- * Compute: the lowest of what carm_runtime_find says for widths and for operations. The operations have the
- * rates of the widest vectors in use. Divisions and roots go on beside the rest, at the rate of `div`.
+ * Compute: the lower of carm_runtime_find's ceilings for widths and for operations. The operations have the
+ * rates of the widest vectors in use. Divisions and roots run beside the rest, at the rate of `div`.
  *
- * Operations on integers: all instructions take at least as long as so many of the fastest kind of the model.
+ * Operations on integers: all instructions take at least as long as the same number of the model's fastest kind.
  * Where they are on elements of one width, each kind takes at least as long as at its own roof.
  *
  * source: Treibig and Hager 2010 (the cycles of a loop are those of its loads and stores in L1 and of its
@@ -33,7 +32,7 @@ struct carm_own_level {
 
 struct carm_own {
     bool has_memory, has_compute;
-    double stores;       /* share of its bytes that it stores, 0 .. 1 */
+    double stores;       /* share of the point's bytes that are stored, 0 .. 1 */
     double access_bytes; /* mean; 0 = unknown, then as wide as the roofs' vectors */
     struct carm_own_level levels[CARM_TRAFFIC_MAX]; /* names borrowed from the model */
     size_t nlevels;
@@ -52,14 +51,14 @@ void carm_own_find(const struct carm_model *model, const struct carm_roofs *roof
 
 /* The own roof at a place. Unknown parts are taken from the machine's roof. */
 struct carm_own_roof {
-    double bandwidth, peak; /* byte/s as that model counts bytes, flop/s */
+    double bandwidth, peak; /* byte/s as the roofline model counts bytes; flop/s */
     double roof;            /* flop/s at the place's intensity */
     double share;           /* performance / roof */
     double gain;            /* the machine's roof over the own roof; above 1: the factor that the
                              * point's own mix costs */
 };
 
-/* returns false where nothing of that model's roof is known to be the point's own */
+/* returns false where the point's mix determines neither slope nor peak of that roofline model */
 bool carm_own_place(const struct carm_own *own, const struct carm_place_set *set,
                     enum carm_place_which which, const struct carm_place *place,
                     struct carm_own_roof *out);

@@ -21,7 +21,8 @@ enum {
 enum carm_bound {
     CARM_BOUND_MEMORY,
     CARM_BOUND_COMPUTE,
-    CARM_BOUND_BOTH, /* a slope and a horizontal one lie within a tenth of each other above it */
+    CARM_BOUND_BOTH, /* a slope and a horizontal ceiling above the point are within a tenth of each
+                      * other */
 };
 
 struct carm_place {
@@ -29,8 +30,8 @@ struct carm_place {
     double performance; /* flop/s */
     double roof;        /* flop/s attainable at this intensity */
     double share;       /* performance / roof */
-    double intensity_low, intensity_high; /* by the bounds of flops and bytes; both = intensity when
-                                           * these are exact */
+    double intensity_low, intensity_high; /* from the bounds of flops and bytes; both = intensity
+                                           * for exact counts */
     double share_low, share_high;
     struct carm_ceiling ceilings[CARM_PLACE_CEILINGS_MAX]; /* ascending by `at`, with the roof's
                                                             * own two; ceilings on the other side
@@ -51,7 +52,7 @@ struct carm_place {
  * levels at the model's mix, the operations, and first level and peak of narrower ISAs with as many
  * threads.
  * flops, seconds  > 0
- * bytes  >= 0; 0 = infinite intensity, which the peak alone bounds
+ * bytes  >= 0; 0 = infinite intensity, bounded by the peak alone
  * returns 0; -CARM_EINVAL (not positive); -CARM_ENOTSUP (no memory or no compute roof there); -CARM_ENOMEM
  * source: Ilic et al. 2014, equations 2 and 3; the sandwich: Williams et al. 2009, table 4 */
 int carm_place_cache_aware(const struct carm_model *model, const struct carm_roofs *roofs,
@@ -85,7 +86,7 @@ int carm_place_point(const struct carm_place_set *set, enum carm_place_which whi
                      const struct carm_place_input *in, struct carm_place *out,
                      struct carm_err *err);
 
-/* The same without advice, which takes longer than all else. */
+/* Like carm_place_point, without advice, which takes most of the time. */
 int carm_place_find(const struct carm_place_set *set, enum carm_place_which which,
                     const struct carm_place_input *in, struct carm_place *out,
                     struct carm_err *err);
@@ -99,7 +100,7 @@ void carm_place_advise(const struct carm_place_set *set, enum carm_place_which w
 /* Ceilings that lie this near to each other bind together; a point this near is at its ceiling. */
 #define CARM_PLACE_TOGETHER 0.10
 
-/* An optimisation that gives at least this much is worth naming. */
+/* Smallest gain for which an optimisation is named. */
 #define CARM_PLACE_WORTHWHILE 1.1
 
 /* The optimisations in reach as one text: "keep memory on the threads' node (no affinity) 1.8x; ...",

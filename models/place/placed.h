@@ -20,8 +20,8 @@ struct carm_place_words {
     const char *isa, *threads, *precision;
     const char *balance; /* "top", "bottom": the place of the multiply/add balance among the
                           * ceilings */
-    const char *metric;  /* the metric that is counted in place of flops */
-    const char *peak;    /* its computational roof, operations/s */
+    const char *metric;  /* the metric that replaces flops */
+    const char *peak;    /* the metric's computational roof, operations/s */
 };
 
 struct carm_place_choice {
@@ -30,7 +30,8 @@ struct carm_place_choice {
     const char
         *note;  /* the roofs that the model lacks for the point; "" = none; borrowed until the next
                  * choice */
-    bool *told; /* whether a placed point had the note; borrowed, set by the code that places one */
+    bool *told; /* whether a placed point already had the note; borrowed, set by the code that
+                 * places points */
 };
 
 /* model  borrowed until the choices are closed
@@ -53,36 +54,37 @@ bool carm_place_has_ceilings(const struct carm_model *model);
 
 /* A point and its places. */
 struct carm_placed {
-    const struct carm_point *point; /* of another metric: its operations are in `flops` */
+    const struct carm_point *point; /* for another metric, its operations are in `flops` */
     const struct carm_place_set *set;
-    bool has_runtime; /* asked for, and it has a place */
+    bool has_runtime; /* the runtime-oriented ceilings were asked for, and the point has a place */
     struct carm_runtime runtime;
-    size_t rows;                    /* merged into it; 1 = none */
+    size_t rows;                    /* number of merged rows; 1 = not merged */
     double imbalance;               /* 0 = unknown */
     const struct carm_roofs *roofs; /* above the point */
-    const char *unplaced;           /* why under none, NULL = it has a place */
+    const char *unplaced;           /* why the point has no roofs; NULL = it has a place */
     bool has[2];                    /* by enum carm_place_which */
     struct carm_place place[2];
-    struct carm_err why[2]; /* where it has none */
-    bool has_own[2];        /* its own mix tells a roof of its own: */
+    struct carm_err why[2]; /* why has[] is false */
+    bool has_own[2];        /* the point's mix determines its own roof: */
     struct carm_own own;
     struct carm_own_roof own_roof[2];
     bool has_levels; /* bytes of more than one level are known: */
     struct carm_levels levels;
-    /* about the choice of roofs, the host, the merge, a changed machine; "" = nothing */
+    /* notes on the choice of roofs, the host, the merge, a changed machine; "" = none */
     const char *notes[4];
-    bool fresh;                    /* the first note is a new one */
-    const struct carm_view *view;  /* its place in a parallel program, NULL = rows by themselves */
-    const struct carm_view *whole; /* the job whose last rank it is, else NULL */
+    bool fresh;                    /* the first note was not printed before */
+    const struct carm_view *view;  /* the view of a parallel program that the point shows; NULL = no
+                                    * views */
+    const struct carm_view *whole; /* the job, if the point is its last rank; else NULL */
     struct carm_imbalance_cost cost; /* of a view's imbalance */
 };
 
-/* The share of a point's time that its largest bound explains: of both models and of the levels whose bytes are known;
- * 0 = it has no place. */
+/* The share of a point's time that its largest bound explains: from both roofline models and the levels with known
+ * bytes; 0 = no place. */
 double carm_placed_explains(const struct carm_placed *placed);
 
-/* Whether a point tells another host than the model's; node7 and node7.cluster.example are one.
- * note  [size] out: a sentence about it, "" where it does not */
+/* Whether a point's host differs from the model's; node7 and node7.cluster.example are one host.
+ * note [size] out: a sentence about the difference; "" = none */
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
                            char *note, size_t size);
 
@@ -92,7 +94,7 @@ bool carm_place_other_host(const struct carm_point *point, const struct carm_mod
 const char *carm_placed_count(struct carm_point *counted, const struct carm_point *point,
                               const struct carm_place_choice *choice);
 
-/* The places of a point alone, without its own roof and its levels. Arguments are those of carm_placed_fill.
+/* Fills in only the places of a point, without its own roof and levels. Arguments as for carm_placed_fill.
  * advice  whether to write the places' advice, which takes longer than everything else */
 void carm_placed_places(struct carm_placed *placed, const struct carm_point *point,
                         const struct carm_place_choice *choice, const char *unplaced,

@@ -23,7 +23,7 @@
     Y(X, MULS, fp_muls) \
     Y(X, FMAS, fp_fmas) \
     Y(X, DIVIDES, fp_divides) \
-    Y(X, ROOTS, fp_roots) /* of these: square roots */ \
+    Y(X, ROOTS, fp_roots) /* part of DIVIDES: square roots */ \
     Y(X, PREFETCHES, prefetches) \
     Y(X, ALLOCATIONS, allocations) \
     Y(X, LOADS, loads) \
@@ -91,27 +91,28 @@ static inline bool carm_runmix_any(const struct carm_runmix *mix)
 struct carm_point {
     const char *name;
     double flops;
-    double bytes;                       /* that the core loads and stores */
-    double dram_bytes;                  /* between last-level cache and memory */
-    double level_bytes[2];              /* between L1 and L2, L2 and L3 */
-    double level_low[3], level_high[3]; /* interval of level_bytes and dram_bytes; unknown =
+    double bytes;                              /* that the core loads and stores */
+    double dram_bytes;                         /* between last-level cache and memory */
+    double level_bytes[2];                     /* between L1 and L2, L2 and L3 */
+    double level_low[3], level_high[3];        /* interval of level_bytes and dram_bytes; unknown =
                                          * exact */
-    double level_unused[3];             /* part of level_bytes and dram_bytes that no access used */
+    double level_unused[3];                    /* unused part of level_bytes and dram_bytes */
     double level_misses[3][CARM_MISS_REASONS]; /* part of level_bytes and dram_bytes that misses
                                                 * of each reason fetched */
     const char *levels_by; /* origin of level_bytes and dram_bytes: "simulated", "uncore",
                             * "constructed"; "" = not reported */
     double seconds;        /* wall clock, > 0 */
-    double task_seconds;   /* on processors, with children */
-    double flops_low, flops_high, bytes_low, bytes_high; /* where the truth lies; unknown = exact */
+    double task_seconds;   /* processor time, children included */
+    double flops_low, flops_high, bytes_low, bytes_high; /* interval of flops and bytes; unknown =
+                                                          * exact */
     double calls;
     double operations; /* of the metric */
-    /* flop/s that a job's or node's imbalance allows it on the cache-aware and on the original
-     * model, as carm place --by found it */
+    /* flop/s that the imbalance of a job or node allows, on the cache-aware and on the original
+     * model, from carm place --by */
     double imbalance_at[2];
     const char *metric; /* "exchange", CARM_METRIC_INTEGERS; "" = not reported, or flops */
     struct carm_runmix mix;
-    double share;          /* of time or calls that was counted, 0 .. 1 */
+    double share;          /* share of time or calls that was counted, 0 .. 1 */
     int threads;           /* 0 = unknown */
     const char *isa;       /* in lower case, as precision */
     const char *precision; /* "dp", "sp", "mixed", "int8", ... */
@@ -119,7 +120,7 @@ struct carm_point {
         *counted_by;  /* "pmu", "stepped", "translated", "constructed", "unavailable: why", ... */
     const char *job;  /* one start of a parallel program: "4711.0" */
     const char *rank; /* of an MPI or Slurm job */
-    const char *pid;  /* of the process that wrote it */
+    const char *pid;  /* process that wrote the row */
     const char *host;
     const char *note;
     const char *kind; /* kind of a part of a program: "loop", "function", ...; "" = not a part */
@@ -127,15 +128,17 @@ struct carm_point {
     const char *asks_for;
     const char *cores;          /* of a hybrid CPU: models/place/kinds.h */
     const char *source;         /* of a part: "solve.c:42" */
-    const char *module;         /* file of its code */
-    double time_share, samples; /* of a part: of the program's processor time, 0 .. 1 */
+    const char *module;         /* file with the part's code */
+    double time_share, samples; /* of a part: share of the program's processor time, 0 .. 1; number
+                                 * of samples */
     double entries, trips;      /* of a loop */
-    /* the verdict of carm run, in codes of models/verdict/bounds.h and models/verdict/verdict.h; "" = none */
+    /* the verdict of carm run, as codes of models/verdict/bounds.h and models/verdict/verdict.h; "" = none */
     const char *limit, *limit_by, *second, *advice;
-    double explains;            /* share of its time */
-    double gain_low, gain_high; /* of the part without the limit */
+    double explains;            /* share of the part's time that the limit explains */
+    double gain_low, gain_high; /* gain of the part without the limit */
     size_t line;                /* of the file, from 1 */
-    /* its line ends with a number and the file, which may be cut off; the note says so */
+    /* the file may be cut off: its last line ends with a number and has no line end; the note says
+     * so */
     bool unended;
 };
 
@@ -147,7 +150,7 @@ static inline bool carm_point_knows(double value)
 /* A point of which nothing is known. */
 struct carm_point carm_point_blank(void);
 
-/* The verdict that a row has. returns false where it has none, or one with a limit that this version does not know */
+/* The verdict in a row. returns false without a verdict, or for a limit that this version does not know */
 bool carm_point_verdict(const struct carm_point *point, struct carm_verdict_kept *out);
 
 /* Points in order. The texts of a point are borrowed until the next one.
@@ -256,18 +259,19 @@ void carm_point_put_text(struct carm_point *point, const struct carm_point_colum
 void carm_point_put_number(struct carm_point *point, const struct carm_point_column *column,
                            double value);
 
-/* Whether a program of one thread waits: it is on processors for less than 0.9 of its time. */
+/* Whether a program of one thread waits: its processor time is less than 0.9 of its wall clock
+ * time. */
 bool carm_point_waits(int threads, double task_seconds, double seconds);
 
-/* The time that a point's rates are over: on processors where it waits, else wall clock. The same for carm run,
- * place, compare and all pictures. */
+/* The time for a point's rates: processor time where the point waits, else wall clock. carm run, place, compare and all
+ * pictures use it. */
 double carm_point_ran_seconds(const struct carm_point *point);
 
-/* Why a point has no place under any roof: "its flops were not counted", ..., NULL when it has one
- * as far as flops and seconds go. */
+/* Why a point has no place under any roof: "its flops were not counted", ..., NULL = flops and
+ * seconds allow a place. */
 const char *carm_point_unplaced(const struct carm_point *point);
 
-/* The same for operations of a metric: another metric's points, flops included, have no place there. */
+/* The same for operations of a metric: points of another metric, flops included, have no place. */
 const char *carm_point_unplaced_metric(const struct carm_point *point, const char *metric);
 
 /* The metric of rows whose work is operations on vectors of integers. */

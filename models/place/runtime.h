@@ -16,7 +16,7 @@ enum carm_runtime_kind {
      * width gets the peak scaled by lanes, with at most two instructions a cycle. Without
      * vectors, this is the scalar ceiling; with all flops in the widest vectors, the peak. */
     CARM_RUNTIME_SIMD,
-    /* Adds, multiplies and FMAs, as if each kind had vectors of the same width: pairs of a
+    /* Adds, multiplies and FMAs, as if all had vectors of the same width: pairs of a
      * multiply and an add run at the rate of `mad` if it was measured, all other operations at
      * their own rates, one after the other; adds run beside the rest if `mad` shows that adds
      * have units of their own. Divisions and roots count as adds, so the ceiling is not too low. */
@@ -35,14 +35,14 @@ struct carm_runtime_ceiling {
     bool known;
     bool memory;         /* rate is byte/s of memory traffic, else flop/s */
     double rate;         /* not above the roof's */
-    double architecture; /* without it: the peak, or the best stream of memory */
+    double architecture; /* rate without this ceiling: the peak, or the best stream of memory */
     double gain;         /* architecture / rate, >= 1 */
     double share;        /* the program's share: of flops in vectors, of flops in FMAs, of
                           * instructions, of prefetches to loads */
     char name[80];       /* "SIMD as run: 37% of flops in vectors" */
     char brief[48];      /* "SIMD share 37%" */
     const char *step;    /* the optimisation that breaks through it: "vectorise" */
-    char how[200];       /* shares and where the rates are from; not known: why */
+    char how[200];       /* shares and the origin of the rates; not known: why */
 };
 
 struct carm_runtime {
@@ -52,7 +52,7 @@ struct carm_runtime {
 /* "simd", "balance", "fp-share", "prefetch": for programs */
 const char *carm_runtime_name(enum carm_runtime_kind kind);
 
-/* The ceilings of one point. Where its mix does not tell, a ceiling is unknown, with the reason.
+/* The ceilings of one point. A ceiling that the mix does not determine is unknown, with the reason.
  * roofs  above the point; one of model's
  * flops  all of the point's, > 0 */
 void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *roofs,
@@ -65,17 +65,17 @@ double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_
                           const struct carm_place *place);
 
 /* Adds the ceiling that costs most to place->advice where it costs a tenth or more and the point is not
- * above the roof: "SIMD share 12%: vectorise: at most 5.2x". It comes first where it lies lower than
- * the ceiling next above the point. */
+ * above the roof: "SIMD share 12%: vectorise: at most 5.2x". Its text comes first where it is lower than the next
+ * ceiling above the point. */
 void carm_runtime_advise(const struct carm_runtime *runtime, enum carm_place_which which,
                          struct carm_place *place);
 
-/* How much more than lanes tell the narrower widths may do: 2 where the roofs' own width starts one
- * instruction a cycle, as on Zen 4, which splits 64 bytes in two, or with one unit of 64 bytes that takes
- * the place of two of 32. All x86 cores with 32 bytes or more start two narrower ones. */
+/* The factor by which narrower widths may exceed the rate that their lanes give: 2 where the roofs' own width starts
+ * one instruction a cycle, as on Zen 4, which splits 64 bytes in two, or on cores whose one unit of 64 bytes replaces
+ * two of 32. All x86 cores with 32 bytes or more start two narrower ones. */
 double carm_runtime_narrow_pipes(const struct carm_roofs *roofs, unsigned lanes);
 
-/* Whether a program multiplies as often as it adds by nature, so that balance is no optimisation of
- * its own: 40 to 60% multiplies, an FMA being one of each.
- * returns false where the mix does not tell */
+/* Whether a program multiplies as often as it adds by nature, so that balance is no optimisation:
+ * 40 to 60% multiplies, where an FMA is one multiply and one add.
+ * returns false also where the mix is unknown */
 bool carm_runmix_is_balanced(const struct carm_runmix *mix);

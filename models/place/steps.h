@@ -10,21 +10,21 @@
 struct carm_history_step {
     size_t at; /* the first value after it */
     double before,
-        after; /* of counts the values; of scattered values the medians of both sides, up to the next step */
+        after; /* of exact values: both values; of scattered values: the medians up to the neighbouring steps */
 };
 
-/* Steps of a value that is exact: each change by more than a share of the value before.
+/* Steps of an exact value: each change by more than a share of the value before.
  * values  [n] NaN = missing, passed over
  * out     [n]
  * returns how many are in out */
 size_t carm_history_changes(const double *values, size_t n, double share,
                             struct carm_history_step *out);
 
-/* Steps of a value that scatters. Of all stretches from the begin, then of all, the one whose ranks differ most from the
- * rest is tried; its chance is that of a random order of the same values (a permutation test); then the parts are tried
- * in the same way. Series of more than 300 values have stretches from the begin only.
- * A series without a step has one found with a probability of at most `alarm`, whatever its distribution is, as long as
- * the values do not depend on one another. So few values have no steps: for 0.001, there must be eight on each side.
+/* Steps of a value that scatters. Tests the stretch of values whose ranks differ most from the rest, first among
+ * stretches from the beginning, then among all. Its probability is that of a random order of the same values (a
+ * permutation test). The parts beside a step are tested in the same way. In series of more than 300 values only
+ * stretches from the beginning are tested. The probability of a false step in a series is at most `alarm`, for any
+ * distribution of independent values. So short series show no steps: for 0.001, eight values on each side are needed.
  * values  [n] > 0; NaN = missing, passed over
  * share   a step is at least so large
  * alarm   0.0001 .. 0.1

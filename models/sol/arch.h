@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine under a DNN graph: an accelerator's architecture from YAML, or a CPU's measured model. And
  * the precisions, which a machine has rates for.
- * Source: the Solar guide, and docs/sol.md, which lists where we read it in our own way. */
+ * Source: the Solar guide, and docs/sol.md, which lists carm's interpretations of it. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +27,8 @@ enum carm_sol_precision {
 /* "fp64", "fp32", ... */
 const char *carm_sol_precision_name(enum carm_sol_precision precision);
 
-/* The precision of a CPU's roofs that it takes: "dp", "sp", "fp16", "bf16", "int8"; "" = none. */
+/* The precision of a CPU's roofs for a precision of a graph: "dp", "sp", "fp16", "bf16", "int8"; ""
+ * = none. */
 const char *carm_sol_precision_roofs(enum carm_sol_precision precision);
 
 /* returns the precision, or -1 for another word */
@@ -50,16 +51,16 @@ struct carm_sol_level {
 
 struct carm_sol_arch {
     char name[CARM_NAME_MAX];
-    char source[CARM_TEXT_MAX]; /* of the figures: a citation, or the model's file */
+    char source[CARM_TEXT_MAX]; /* origin of the figures: a citation, or the model's file */
     double freq_ghz;
     double dram_byte_per_cycle;
     uint64_t dram_capacity;                      /* bytes; 0 = not known */
-    double mac_per_cycle[CARM_SOL_PRECISIONS];   /* of contractions; 0 = cannot or not known */
+    double mac_per_cycle[CARM_SOL_PRECISIONS];   /* of contractions; 0 = impossible or not known */
     double other_per_cycle[CARM_SOL_PRECISIONS]; /* other operations: fp32_sm of an accelerator for
                                                     all precisions; a CPU's best add or mul rate */
     struct carm_sol_level levels[CARM_SOL_LEVELS_MAX]; /* innermost first */
     size_t nlevels;
-    bool measured;            /* by carm build */
+    bool measured;            /* measured by carm build */
     bool fp32_tc;             /* the rate of contractions in fp32 is MAC_per_cycle_fp32_tc */
     char note[CARM_TEXT_MAX]; /* a warning for comparisons of machines; "" = none */
 };
@@ -72,8 +73,8 @@ struct carm_sol_arch {
 int carm_sol_arch_set(struct carm_sol_arch *arch, const char *key, double value,
                       struct carm_err *err);
 
-/* The precision of the estimates: wanted, or, where that is below 0, fp16 if the machine has a rate for
- * it (a measured CPU: fp64), else the widest that it has.
+/* The precision of the estimates: wanted, if >= 0; else fp16 if the machine has a rate for it (a measured CPU: fp64),
+ * else its widest precision.
  * returns 0 or -CARM_EINVAL: no rate for it (names the precisions that have one) */
 int carm_sol_arch_precision(const struct carm_sol_arch *arch, int wanted,
                             enum carm_sol_precision *precision, struct carm_err *err);

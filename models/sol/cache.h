@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which intermediates stay on the chip: lifetimes over the execution order against a capacity.
  *
- * A tensor takes room from the operation that writes it to its last reader, both included. A view is the tensor that
- * it looks at. So an operation's resident inputs and its outputs need room together, and no tensor spills where the
- * capacity reaches the largest sum of live tensors. Tensors are evicted whole. An evicted tensor is written once,
- * which its writer is charged, and read again by each later reader, after which it may stay until the next reader. A
- * tensor larger than the capacity never stays. External tensors take no room. The elements written and read are those
- * of models/sol/count.h, so that a capacity of 0 spills all intermediate traffic but the outputs that no operation
- * reads.
+ * A tensor takes room from the operation that writes it to its last reader, both included. A view counts as the tensor
+ * that it views. So an operation's resident inputs and its outputs need room together, and no tensor spills where the
+ * capacity reaches the largest sum of live tensors. Tensors are evicted whole. An evicted tensor is written once, which
+ * its writer is charged, and read again by each later reader, after which it may stay until the next reader. A tensor
+ * larger than the capacity never stays. External tensors take no room. The elements written and read are those of
+ * models/sol/count.h, so that a capacity of 0 spills all intermediate traffic but the outputs that no operation reads.
  * Two policies choose the evicted tensor. Fused evicts the least recently used, as a cache does. Fused+prefetched
- * evicts the tensor whose next reader is farthest, as a schedule that knows the graph can do; it takes the better of
- * both. */
+ * evicts the tensor whose next reader is farthest, as a schedule that knows the graph can do; fused+prefetched takes
+ * the better result of both. */
 #pragma once
 
 #include <stdint.h>

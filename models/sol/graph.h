@@ -14,11 +14,13 @@
 enum carm_sol_kind {
     CARM_SOL_COMPUTE,   /* any type without an entry: elementwise, reduction, contraction */
     CARM_SOL_VIEW,      /* view, reshape, transpose, split, ...: no work, no traffic, transparent */
-    CARM_SOL_SLICE,     /* slice, select, ...: reads as many elements as its output has; a view */
+    CARM_SOL_SLICE,     /* slice, select, ...: reads as many elements as its output has; writes
+                         * none */
     CARM_SOL_SCATTER,   /* scatter, index_put, ...: writes its inputs without the largest */
     CARM_SOL_EMBEDDING, /* reads the smaller of inputs and outputs */
-    CARM_SOL_GATHER,    /* gather, index_select, ...: reads of its first input no more than it
-                           gives, of the others (indices) all; writes its outputs */
+    CARM_SOL_GATHER,    /* gather, index_select, ...: reads of its first input at most as many
+                           elements as it writes, the other inputs (indices) whole; writes its
+                           outputs */
     CARM_SOL_MOVE,      /* cat, stack, pad, clone, casts: traffic without operations */
     CARM_SOL_START,     /* a model input */
 };
@@ -56,7 +58,7 @@ struct carm_sol_use {
 enum carm_sol_counted {
     CARM_SOL_BY_EQUATION,
     CARM_SOL_BY_SHAPES,   /* no contraction, and the equation does not fit the shapes */
-    CARM_SOL_BY_GROUPS,   /* a contraction that the equation does not fit: from the shapes, too */
+    CARM_SOL_BY_GROUPS,   /* a contraction that the equation does not fit: also from the shapes */
     CARM_SOL_NO_EQUATION, /* is_real_einsum without an equation, and nothing to count MACs by */
 };
 
@@ -69,7 +71,7 @@ struct carm_sol_note {
 
 struct carm_sol_layer {
     uint32_t id, type, equation, elementwise, reduction; /* offsets into graph.text; "" = none */
-    uint32_t raw;             /* the same: raw_attributes, of slices alone */
+    uint32_t raw;             /* offset of raw_attributes, only of slices */
     uint32_t line;            /* of the file that has the id */
     uint32_t uses;            /* index of its first input in graph.uses */
     uint32_t inputs, outputs; /* slots: inputs first, then outputs */
@@ -101,10 +103,11 @@ struct carm_sol_graph {
     uint32_t nextents;
     struct carm_sol_note *notes; /* by type */
     uint32_t nnotes;
-    uint32_t dtypes[CARM_SOL_DTYPES]; /* slots whose tensors are of that type */
+    uint32_t dtypes[CARM_SOL_DTYPES]; /* number of slots with tensors of that type */
     uint32_t one_sided;               /* connections that only one of both layers names */
-    uint32_t resized; /* input slots whose tensor has another number of elements where it is made */
-    uint32_t renamed; /* input slots that were given another output of the layer that they name */
+    uint32_t resized; /* input slots whose tensor has another number of elements at its maker */
+    uint32_t renamed; /* input slots that were connected to another output of the layer that they
+                       * name */
     char *text;       /* NUL-terminated strings, each once; offset 0 is "" */
 };
 
@@ -113,8 +116,8 @@ static inline const char *carm_sol_text(const struct carm_sol_graph *graph, uint
     return graph->text + offset;
 }
 
-/* A remark for readers of the figures about the file: operations that were not counted by their
- * equation, once for each type, and contradictions. i: from 0
+/* A remark for readers of the figures about the file: operations not counted by their equation,
+ * once for each type, and contradictions. i: from 0
  * returns dst, or NULL after the last one */
 char *carm_sol_graph_remark(const struct carm_sol_graph *graph, uint32_t i, char *dst, size_t size);
 

@@ -30,12 +30,13 @@ struct carm_sol_shape {
 /* `elements` consecutive elements from an offset on. */
 struct carm_sol_layout carm_sol_layout_run(uint64_t offset, uint64_t elements);
 
-/* All return false, with the layout unchanged, where no such factors exist. shape: the view's.
- * order  [rank] the dimension that becomes number i */
+/* All return false, with the layout unchanged, where the result has no such factors. shape: the
+ * view's.
+ * order [rank] order[i] is the old dimension that becomes dimension i */
 bool carm_sol_layout_permute(struct carm_sol_layout *layout, struct carm_sol_shape shape,
                              const unsigned *order);
 
-/* count elements of one dimension, from one on, each the step-th. from + (count - 1) step < extent */
+/* Takes `count` elements of one dimension: from, from + step, ... with from + (count - 1) step < extent */
 bool carm_sol_layout_cut(struct carm_sol_layout *layout, struct carm_sol_shape shape, unsigned dim,
                          uint64_t from, uint64_t count, uint64_t step);
 
@@ -43,8 +44,9 @@ bool carm_sol_layout_cut(struct carm_sol_layout *layout, struct carm_sol_shape s
 bool carm_sol_layout_expand(struct carm_sol_layout *layout, struct carm_sol_shape shape,
                             struct carm_sol_shape to);
 
-/* The same elements, each once and ascending: strides fall, none is 0, and none could be merged. */
+/* The layout's set of elements, each once and ascending: strides fall, none is 0, and no factors
+ * can be merged. */
 struct carm_sol_layout carm_sol_layout_set(const struct carm_sol_layout *layout);
 
-/* How many different elements. */
+/* The number of different elements. */
 uint64_t carm_sol_layout_size(const struct carm_sol_layout *layout);

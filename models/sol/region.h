@@ -3,17 +3,17 @@
  * before.
  *
  * A view is the part of its base that its shapes, its equation and its order among the outputs tell:
- *   split, chunk, unbind   each output follows the one before along the dimension in which the shapes
- *                          differ, where that is one alone
- *   transpose, permute     the order of the dimensions: of the equation, else where the shapes allow
- *                          one order alone
+ *   split, chunk, unbind   outputs follow each other along the dimension in which the shapes differ, if this is one
+ *                          dimension
+ *   transpose, permute     the order of the dimensions: from the equation, else from the shapes if they allow one order
+ *                          only
  *   expand                 dimensions of 1 are repeated
- *   others                 a reshape, where the elements are as many
+ *   others                 a reshape, if the number of elements is equal
  * A slice reads the part that its raw_attributes name.
  * The charge of a base is at most its size, and the largest of
  *   - the union of all parts whose place is known;
- *   - for a view that is split where its own place in the base is not known: its pieces together;
- *   - each other read by itself.
+ *   - for a split view whose place in the base is not known: its pieces together;
+ *   - each other read alone.
  * Each of the three is a lower bound of the elements that must be read. The first is exact where all places are known
  * and the parts of a tensor are no more than some million runs of neighbouring elements. */
 #pragma once

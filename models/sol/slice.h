@@ -10,7 +10,7 @@
  * call    raw_attributes: "[[Tensor(shape=(16, 64), ...), slice(0, 10, None)], {}]"
  * in, out the shapes of the source and of the slice
  * layout  in: of the source, out: of the slice
- * returns false, with the layout unchanged, where the call does not tell: indices that are tensors or
- * lists, as many elements as out has not, anything that is not understood */
+ * returns false, with the layout unchanged, where the call does not determine the elements: indices that are tensors or
+ * lists, another number of elements than out has, an unknown argument */
 bool carm_sol_slice(const char *type, const char *call, struct carm_sol_shape in,
                     struct carm_sol_shape out, struct carm_sol_layout *layout);

@@ -19,7 +19,7 @@ struct carm_sol_sweep {
 /* Sets "KEY=VALUE[,KEY=VALUE...]". returns 0 or -CARM_EINVAL */
 int carm_sol_set(struct carm_sol_arch *arch, const char *list, struct carm_err *err);
 
-/* Reads "KEY=FROM:TO[:STEPS][:log]". returns 0 or -CARM_EINVAL (how it is written) */
+/* Reads "KEY=FROM:TO[:STEPS][:log]". returns 0 or -CARM_EINVAL (with the syntax) */
 int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct carm_err *err);
 
 /* Estimates the view's graph at each value of the range, in order.

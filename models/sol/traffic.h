@@ -34,11 +34,11 @@
  * An external tensor is charged once (models/sol/region.h): its first reader in execution order is charged the elements
  * that it reads, each later reader the elements that no earlier one read. Other reads are repeated.
  * A dead end is an operation whose result nobody takes and whose inputs, one of them no weight or view
- * of one, come from nowhere, in a graph that has start layers: without these, inputs from nowhere are the model's.
+ * of one, come from nowhere, in a graph with start layers. In a graph without start layers, inputs from nowhere are the
+ * model's inputs.
  *
- * Source: the guide; the Solar project's graph_analyzer.py. It differs in SCATTER with three inputs
- * (Solar leaves out the indices) and GATHER (Solar has none: all is read); it decides about
- * weights for each use. */
+ * Source: the guide; the Solar project's graph_analyzer.py. Solar differs: it leaves out the indices of SCATTER with
+ * three inputs, reads all inputs of GATHER, and decides about weights for each use. */
 #pragma once
 
 #include <stdbool.h>

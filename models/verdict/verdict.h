@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verdict on a loop: the largest of its bounds (models/verdict/bounds.h), how much of the measured time that explains, the
- * gain without it, and advice. Words for readers are made here alone. */
+/* The verdict on a loop: the largest of its bounds (models/verdict/bounds.h), how much of the measured time it
+ * explains, the gain without this limit, and advice. Only this file makes words for readers. */
 #pragma once
 
 #include "models/verdict/bounds.h"
 
-/* The largest bound is the verdict from this share of the measured time on; two bounds are both named where the
- * smaller one has this share of the larger; from this share of the time on nothing is left but another algorithm. */
+/* EXPLAINS: least share of the measured time for the largest bound to be the verdict. BOTH: two bounds are named where
+ * the smaller is at least this share of the larger. DONE: from this share on, only another algorithm helps. */
 #define CARM_VERDICT_EXPLAINS 0.75
 #define CARM_VERDICT_BOTH     0.90
 #define CARM_VERDICT_DONE     0.90
-/* Below this share of the time no cause is named in a sentence. From this share on the largest bound, where it is a wait for memory, makes the order of accesses worth a sentence:
- * the bound is what is known of a wait that has other parts. */
+/* Below this share of the time, no sentence names a cause. From it on, a largest bound that is a wait for memory leads
+ * to a sentence on the order of accesses: the bound covers only a part of the wait. */
 #define CARM_VERDICT_PATTERN 0.25
-/* A bound that exceeds the measured time by more is refuted: clocks and samples are known to some 10%. */
+/* A bound above this multiple of the measured time is refuted: clocks and samples are known to 10%. */
 #define CARM_VERDICT_OVER 1.20
-/* Shares of the kernel's time that page faults take: above the larger, no other reason is as large; the smaller allows a gain
- * of 1.1 times at most. */
+/* Shares of the kernel's time in page faults. Above MOST, page faults are the largest cause. Below FEW, they allow a
+ * gain of at most 1.1 times. */
 #define CARM_VERDICT_FAULTS_MOST 0.5
 #define CARM_VERDICT_FAULTS_FEW  0.1
 
@@ -75,7 +75,7 @@ struct carm_verdict_advice {
     enum carm_limit removes;
     struct carm_verdict_gain {
         double low, high;
-    } gain; /* times as fast the loop is with this alone; low 0 = as the verdict's */
+    } gain; /* gain of the loop by this advice alone; low 0 = the verdict's gain */
 };
 
 enum { CARM_VERDICT_ADVICE_MAX = 4 };
@@ -85,44 +85,46 @@ struct carm_verdict {
     bool estimate; /* the limit is an estimate: it may limit */
     /* share of the measured time, 0 .. 1; of an unknown limit, by the largest bound */
     double explains;
-    /* nearly as large, or where the limit is not known the largest; CARM_LIMIT_UNKNOWN = none */
+    /* another limit that is nearly as large; for an unknown limit, the largest; CARM_LIMIT_UNKNOWN
+     * = none */
     enum carm_limit second;
     struct carm_bounds bounds;
     double seconds; /* of an iteration, measured */
     struct carm_verdict_gain loop,
-        program; /* times as fast, when the limit is removed; high is infinite where no bound is left */
+        program; /* times as fast without the limit; high is infinite where no bound is left */
     struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
     size_t nadvice;
-    bool measured;                    /* the gains are of the first advice, and were measured ... */
-    struct carm_verdict_gain removal; /* ... and this is the loop's by the bounds */
+    bool measured;                        /* loop and program are the measured gains of the first
+                                       * advice */
+    * / struct carm_verdict_gain removal; /* the loop's gain by the bounds, beside a measured one */
 };
 
 /* Properties of the code, and of its run, that the verdict and its advice depend on beside the bounds. */
 struct carm_verdict_code {
     double
-        company; /* share of the time in which something else ran on its core's other hardware thread; 0 = none, or not known */
+        company; /* share of the time in which the core's other hardware thread was busy; 0 = none, or not known */
     double
-        slower; /* times as long as when the model was built, which memory takes now for the largest bound of it;
-                    * 0 = as long, or not known */
+        slower; /* time of the largest memory bound now over its time when the model was built; 0 = equal, or not
+                    * known */
     double
         widening; /* elements of the widest vectors for each element that its instructions have; 0 = not known */
-    double used;  /* share of the bytes of the lines that come which is used; 0 = not known */
-    double dense; /* share of a line that its widest access has; 0 = not known */
+    double used;  /* used share of the bytes of fetched lines; 0 = not known */
+    double dense; /* width of its widest access over a line; 0 = not known */
     double
         whole_lines, /* share of the load ports' time without loads across two lines; 0 = not known */
-        whole_stores; /* likewise, of the store ports */
+        whole_stores; /* the same for the store ports */
     double
         chain_left; /* seconds of the carried chain without the loads of bytes just stored; 0 = not known */
     double independent; /* seconds of its lines at scattered addresses, if all were independent */
-    double faults;      /* of time in the kernel: the share of page faults; NAN = not known */
+    double faults;      /* share of page faults in the kernel's time; NAN = not known */
     bool sums;          /* its chain is a sum, a product or a maximum, which accumulators shorten */
     bool scalar;        /* nearly all of its flops, else loads and stores, are of single numbers */
     bool strided;       /* a load or store moves by more than a line */
     bool narrow;        /* its vectors are narrower than the machine's */
     bool plain_stores;  /* it overwrites lines that it does not load */
-    bool body;    /* it is no loop: a function's code outside loops has no iterations for vectors */
-    bool math;    /* it is a function of the mathematical library, for one number */
-    bool repeats; /* repeated string instructions load or store for it */
+    bool body;          /* it is a function's code outside loops, without iterations to vectorise */
+    bool math;          /* it is a scalar function of the mathematical library */
+    bool repeats;       /* repeated string instructions load or store for it */
 };
 
 /* bounds   of an iteration
@@ -132,14 +134,15 @@ struct carm_verdict_code {
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
                        const struct carm_verdict_code *code, struct carm_verdict *out);
 
-/* A change was tried in copies of the running program, for a part with this share of its time. One that gains goes
- * before all other advice, with its measured gain; one that gains nothing is no advice any more.
- * ci  95% interval of time now over time with the change */
+/* Enters the result of a change that was tried in copies of the running program, for a part with this share of its
+ * time. A change that gains becomes the first advice, with its measured gain; a change that gains nothing is removed
+ * from the advice.
+ * ci  95% interval of the present time over the time with the change */
 void carm_verdict_measured(struct carm_verdict *verdict, enum carm_advice_code code,
                            struct carm_ci ci, double share);
 
-/* The threads of a part had unequal work in it: the longest this time, all of them this one on average. Advice to share
- * the work out more evenly is added, with its gain, where that is much. */
+/* Adds advice to balance the work, with its gain, where the threads' times in a part differ enough. longest, mean: of
+ * the threads' times */
 void carm_verdict_unequal(struct carm_verdict *verdict, double longest, double mean);
 
 /* The first advice to remove the verdict's own limit; CARM_ADVICE_COUNT = none */

@@ -25,7 +25,7 @@ struct carm_fleet_item {
     bool rounds; /* the model's roofs are from rounds */
 };
 
-/* Curves and validation are looked at only where the rest is wrong, for the reason.
+/* Curves and validation are parsed only where the rest is wrong, to find the reason.
  * text  size bytes, zero-terminated
  * err   the reason, without a file's name
  * returns 0, -CARM_EFORMAT or -CARM_ENOMEM; item->model is to be released with carm_model_free */

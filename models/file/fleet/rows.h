@@ -28,19 +28,20 @@ void carm_fleet_who_read(struct carm_fleet_who *who, int rank);
 char *carm_fleet_row_text(const struct carm_fleet_who *who, const char *status, const char *reason,
                           const char *model);
 
-/* The row's kind, for messages. */
+/* The result that a row reports, for messages. */
 struct carm_fleet_row_said {
     bool ok;
     char status[16];
     char reason[512]; /* "" = none */
 };
 
-/* Reads that from a row's line; a line that is no row has status "failed" and says so. */
+/* Reads status and reason from a row's line. A line that is no row gives status "failed" with a
+ * reason. */
 void carm_fleet_row_read(const char *line, struct carm_fleet_row_said *said);
 
-/* The file that rows are appended to. A row is on its way to the disk as soon as it is appended,
- * and is there whole or not at all. Replacing the file at the end, as other outputs do, would
- * lose every row of a job that is stopped. */
+/* The file that rows are appended to. An appended row is written at once, whole or not at all.
+ * Replacing the file at the end, as other outputs do, would lose every row of a job that is
+ * stopped. */
 struct carm_fleet_file {
     int fd;          /* -1 when closed */
     char name[4096]; /* for messages */
@@ -55,6 +56,6 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
  * returns 0 or -CARM_EIO */
 int carm_fleet_file_append(struct carm_fleet_file *file, const char *line, struct carm_err *err);
 
-/* Brings the rows to the disk and closes; a file that was made for nothing is left empty. NULL and a
- * closed one are allowed. returns 0 or -CARM_EIO */
+/* Brings the rows to the disk and closes; a new file without rows stays, empty. NULL and a closed file are allowed.
+ * returns 0 or -CARM_EIO */
 int carm_fleet_file_close(struct carm_fleet_file *file, struct carm_err *err);

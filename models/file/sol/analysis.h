@@ -8,10 +8,10 @@
 #include "models/file/sol/yaml.h"
 #include "models/sol/count.h"
 
-/* Reads an analysis.yaml: `total:` as in the guide; layers, where it has them, too. Required of
- * both: macs, unfused_elements, fused_elements. Other keys than the guide's are passed over. When
- * total's fused_elements exceed its unfused_elements, or exceed the layers' sum by outputs that
- * were counted more than once, the layers' sum replaces them; analysis->counted_twice has the
+/* Reads an analysis.yaml: `total:` as in the guide, and layers if present. Each requires macs,
+ * unfused_elements, fused_elements. Keys that the guide does not have are ignored. When total's
+ * fused_elements exceed its unfused_elements, or exceed the layers' sum by outputs that were
+ * counted more than once, the layers' sum replaces them; analysis->counted_twice has the
  * difference. Refuses totals that contradict the layers or one another. The layers' external
  * elements may sum to more than the total's, since layers share tensors: the difference is counted
  * as repeated.

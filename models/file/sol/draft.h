@@ -27,13 +27,13 @@ static inline uint32_t carm_sol_line_in(uint64_t packed)
 struct carm_sol_draft {
     struct carm_sol_graph *graph; /* layers (links: an index into ins), uses, tensors and extents */
     struct carm_yaml *yaml;       /* borrowed */
-    struct carm_err *err;         /* the same */
-    struct carm_names names;      /* its text becomes the graph's */
+    struct carm_err *err;         /* borrowed */
+    struct carm_names names;      /* their text becomes the graph's text */
     uint32_t *layer_of;           /* [names.n] layer of that id, or CARM_SOL_NONE */
     uint32_t *use_lines;          /* [graph->nuses] */
     struct carm_sol_list ins;     /* connections.inputs of all layers: names */
-    struct carm_sol_list outs;    /* connections.outputs, the same */
-    uint32_t *first_out;          /* [graph->n + 1] of each layer, into outs */
+    struct carm_sol_list outs;    /* connections.outputs of all layers: names */
+    uint32_t *first_out;          /* [graph->n + 1] each layer's first index into outs */
 };
 
 /* Reads the whole document. Arrays of a layer are of equal length, the elements of each tensor are
@@ -45,7 +45,7 @@ int carm_sol_draft_read(struct carm_sol_draft *draft);
 /* Frees all but the graph. */
 void carm_sol_draft_close(struct carm_sol_draft *draft);
 
-/* Refuses with the layer's name and "FILE, line N"; line 0: the layer's own. */
+/* Refuses with the layer's name and "FILE, line N"; line 0: the layer's line. */
 int carm_sol_draft_refuse(const struct carm_sol_draft *draft, const struct carm_sol_layer *layer,
                           uint32_t line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

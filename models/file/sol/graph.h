@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads and checks an einsum graph. A valid one has no cycle, each tensor has one maker, names
- * and shapes are as many, a contraction's equation fits the shapes (or groups explain why it
- * does not), all products fit in INT64_MAX. The tensors define the dependences; connections may
- * add some. So a connection may name a parameter instead of a layer, be listed by only one of
- * its two layers, or be missing. Contradictions that do no harm are kept for
- * carm_sol_graph_remark. */
+/* Reads and checks an einsum graph. In a valid graph there is no cycle, one layer makes each
+ * tensor, each name has a shape, a contraction's equation fits the shapes (or groups explain why it
+ * does not), and all products fit in INT64_MAX. The tensors define the dependences; connections may
+ * add further ones. A connection may name a parameter instead of a layer, be listed by only one of
+ * its two layers, or be missing. Harmless contradictions are kept for carm_sol_graph_remark. */
 #pragma once
 
 #include <stddef.h>

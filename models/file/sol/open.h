@@ -13,7 +13,7 @@
 struct carm_sol_input {
     struct carm_sol_graph *graph; /* NULL: the operand was an analysis */
     struct carm_sol_analysis *analysis;
-    char *name; /* the graph's, or the file's without folders and ending */
+    char *name; /* the graph's name, or the file's name without folders and ending */
 };
 
 /* operand  a file, "-" (standard input) or the name of an example
@@ -29,9 +29,9 @@ void carm_sol_input_close(struct carm_sol_input *input);
 int carm_sol_machine_open(const char *operand, const char *isa, int threads,
                           struct carm_sol_arch *arch, struct carm_err *err);
 
-/* The built-in files, data/sol-NAME.yaml: the text of one by name (in any case, '_' as '-'), or
- * NULL; it is zero-terminated. The lists are NULL-terminated. "worked-example" is an analysis,
- * the other examples are graphs.
+/* The zero-terminated text of a built-in file data/sol-NAME.yaml, by name (in any case, '_' as
+ * '-'), or NULL. The lists are NULL-terminated. "worked-example" is an analysis, the other examples
+ * are graphs.
  * size_bytes  out, may be NULL: the text's length without the zero */
 const char *carm_sol_arch_text(const char *name, size_t *size_bytes);
 const char *carm_sol_example_text(const char *name, size_t *size_bytes);

@@ -28,13 +28,13 @@ enum carm_yaml_kind { CARM_YAML_MAP, CARM_YAML_LIST, CARM_YAML_SCALAR };
 struct carm_yaml_item {
     uint8_t kind;    /* enum carm_yaml_kind */
     bool plain;      /* a scalar without quotes: it may be null, a boolean or a number */
-    uint8_t depth;   /* maps and lists around it */
-    uint32_t line;   /* from 1; of the alias, where one gave the item */
+    uint8_t depth;   /* number of maps and lists around the item */
+    uint32_t line;   /* from 1; of the alias, for an item copied from an anchor */
     uint32_t length; /* of text */
-    uint32_t size;   /* of the item and all items inside it */
+    uint32_t size;   /* number of items: this one and all inside it */
     union {
         const char *text; /* of a scalar: UTF-8, without NUL inside; "" for a map and a list */
-        size_t at; /* the same while the document is read: its place in the text of all scalars */
+        size_t at; /* while the document is read: offset of text in the text of all scalars */
     };
 };
 
