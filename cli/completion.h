@@ -17,7 +17,7 @@ enum { CARM_COMPLETION_WORDS_MAX = 64, CARM_COMPLETION_WORD_MAX = 64 };
 
 enum carm_completion_kind {
     CARM_COMPLETION_SWITCH,  /* an option without a value */
-    CARM_COMPLETION_NONE,    /* something that cannot be guessed: a number, a name */
+    CARM_COMPLETION_NONE,    /* a value without known words: a number, a name */
     CARM_COMPLETION_WORDS,   /* one of the words */
     CARM_COMPLETION_LIST,    /* some of the words, joined by commas */
     CARM_COMPLETION_FILES,   /* a file */

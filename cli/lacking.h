@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Roofs that the model lacks for a point, measured before the point is placed. */
+/* Measures roofs that are missing in the model for a point, before the point is placed. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,19 +7,19 @@
 
 #include "models/model.h"
 
-enum { CARM_LACKING_MAX = 4 }; /* sets measured for one command: a second each */
+enum { CARM_LACKING_MAX = 4 }; /* most sets measured for one command: a second each */
 
-/* A point, as far as roofs are chosen by it; borrowed words. */
+/* The properties of a point that choose its roofs; borrowed words. */
 struct carm_lacking {
     const char *isa, *precision;
     int threads;
 };
 
-/* Measures the sets of roofs that the model of this machine lacks for the points, CARM_LACKING_MAX
- * at most, says so on standard error, and writes the model. Does nothing for models of other
- * machines, and where another process measures.
+/* Measures the sets of roofs that are missing in this machine's model for the points,
+ * CARM_LACKING_MAX at most, says so on standard error, and writes the model. Does nothing for
+ * models of other machines, and where another process measures.
  * path    a file; NULL = this machine's
- * known   what was read from it; NULL = nothing yet
+ * known the model read from path; NULL = not read yet
  * points  [n]
  * returns whether the file was written */
 bool carm_lacking_measure(const char *path, const struct carm_model *known,

@@ -63,7 +63,7 @@ struct carm_command {
     const char *summary; /* one line */
     /* e.g. "[MODEL]", "" when none. For completion POINTS, FILE and names with an extension are
      * files, MODEL and BASELINE also measured machines, MACHINE is a published one, EXAMPLE one
-     * of carm sol; words in small letters are taken so. Not read where there are sub-commands */
+     * of carm sol; words in lower case are literal words. Not read where there are sub-commands */
     const char *operands;
     const char *details;  /* paragraphs for --help and the man page, separated by \n\n */
     const char *examples; /* lines of commands, separated by \n */
@@ -116,7 +116,7 @@ const char *carm_opt_next_word(const char **words, size_t *length);
  * returns dst */
 char *carm_opt_describe(char *dst, size_t size, const struct carm_opt *opt);
 
-/* To standard output.
+/* Prints help to standard output.
  * full  all paragraphs, and whole descriptions of options; else the first paragraph and first sentences */
 void carm_opt_help(const struct carm_command *cmd, bool full);
 void carm_opt_usage(void); /* the list of commands, to standard output */
@@ -126,14 +126,14 @@ void carm_opt_usage(void); /* the list of commands, to standard output */
 __attribute__((format(printf, 3, 4))) void carm_opt_print_wrapped(const char *head, int indent,
                                                                   const char *fmt, ...);
 
-/* Columns of the terminal that standard error is, at most 100; 0 = it is none. */
+/* Columns of the terminal on standard error, at most 100; 0 = no terminal. */
 int carm_say_width(void);
 
 /* Prints "carm: <head><sentence>" to standard error, in one line of printable text; on a terminal wrapped to
  * 100 columns or its own width. */
 __attribute__((format(printf, 2, 0))) void carm_say(const char *head, const char *fmt, va_list ap);
 
-/* The same with the arguments themselves. */
+/* carm_say with variable arguments. */
 __attribute__((format(printf, 2, 3))) void carm_say_line(const char *head, const char *fmt, ...);
 
 /* Prints "carm: <sentence>" to standard error and returns code. */
@@ -145,6 +145,6 @@ int carm_say_outcome(int rc, const struct carm_err *err);
 
 /* Expands the values of a command's options that name output files (arg is carm_opt_outfile), but
  * for "-". They stay for the rest of the program. Folders of names with %h and the like, which many jobs
- * write, are made later; any other file's folder must be there, as it may be mistyped.
+ * write, are made later. The folder of any other file must exist, as its name may be mistyped.
  * returns 0, -CARM_EINVAL (the sentence names the option) or -CARM_ENOMEM */
 int carm_opt_expand_outnames(const struct carm_command *command, struct carm_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The observer of a command's work: a line on the terminal with the current measurement and the
- * remaining time (quiet in a pipe), notes on standard error, and the user's wish to stop. */
+ * remaining time (quiet in a pipe), notes on standard error, and requests of the user to stop. */
 #pragma once
 
 #include "base/observer.h"

@@ -20,33 +20,34 @@ struct carm_plot_kernel {
 };
 
 struct carm_plot_pane {
-    /* Borrowed; after the first, NULL keeps the colour of a machine that is not in this panel. */
+    /* Borrowed. NULL after the first set reserves the colour of a machine that this panel does not
+     * show. */
     const struct carm_ceilings *sets[CARM_PLOT_OVERLAYS_MAX];
-    size_t n;   /* 1: with its ceilings and regions; more: their roofs */
-    bool aside; /* list aside, too */
+    size_t n;   /* 1 = one set with its ceilings and regions; more = only the sets' roofs */
+    bool aside; /* also list ceilings aside */
     struct carm_plot_kernel kernels[CARM_PLOT_KERNELS_MAX];
     size_t nkernels;
     char title[CARM_TEXT_MAX];
-    char bytes[CARM_NAME_MAX]; /* whose bytes the x axis has; "" = "of memory traffic" */
+    char bytes[CARM_NAME_MAX]; /* bytes of the x axis; "" = "of memory traffic" */
 };
 
 enum carm_plot_balance {
     CARM_PLOT_BALANCE_TOP,
     CARM_PLOT_BALANCE_BOTTOM,
     CARM_PLOT_BALANCE_BOTH, /* two rows, as figure 3 has two graphs for a computer: kernels that are
-                             * balanced by nature stand in the second */
+                             * balanced by nature are in the second */
 };
 
 /* Panes in rows and columns. */
 struct carm_plot_sheet {
-    struct carm_plot_pane *panes; /* [rows * columns], row by row; n == 0 leaves a place empty */
+    struct carm_plot_pane *panes; /* [rows * columns], row by row; n == 0 = an empty place */
     size_t rows, columns;
     struct carm_ceilings *sets; /* that the panes show */
     char title[2 * CARM_TEXT_MAX + 8];
     const struct carm_plot_look *look; /* borrowed; NULL = as usual */
 };
 
-/* The set with the highest peak among the selected ones that have measured ceilings.
+/* A sheet for the set with the highest peak among the selected sets with measured ceilings.
  * returns 0, -CARM_ENOTSUP (none has ceilings), -CARM_EINVAL or -CARM_ENOMEM; the sheet is to be
  * released with carm_plot_sheet_close in any case */
 int carm_plot_sheet_of_model(const struct carm_model *model, const struct carm_select *select,

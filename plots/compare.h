@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The picture of `carm compare`: the models' roofs on each other. */
+/* The picture of `carm compare`: the models' roofs drawn over each other. */
 #pragma once
 
 #include "base/err.h"

@@ -9,8 +9,8 @@
 /* The format that a file name's end asks for: "svg", "png", "pdf", or NULL. */
 const char *carm_gnuplot_format(const char *path);
 
-/* An empty file in memory for a script or a picture: a child can have it, and it needs no folder for
- * temporary files. fclose releases it. returns 0 or -CARM_EIO; *out is NULL then */
+/* An empty file in memory for a script or a picture: a child process can inherit it, and no folder for temporary files
+ * is needed. fclose releases it. returns 0 or -CARM_EIO; *out is NULL then */
 int carm_gnuplot_open(FILE **out, struct carm_err *err);
 
 /* Draws the script (from its beginning) into the file at path, which is replaced in one step.

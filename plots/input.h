@@ -15,14 +15,14 @@ enum {
     CARM_PLOT_POINTS_MAX = 100000,
 };
 
-/* A point of a program; all members are known, except bytes and dram_bytes, which may be
- * negative (not counted). */
+/* A point of a program; all members are known, but bytes and dram_bytes may be negative (not
+ * counted). */
 struct carm_plot_point {
     char name[96];
     double flops, bytes, dram_bytes, seconds;
     double level_bytes[2]; /* between L1 and L2, L2 and L3; negative = not counted */
     double flops_low, flops_high, bytes_low,
-        bytes_high;     /* where the truth lies; negative = exact */
+        bytes_high;     /* interval of flops and bytes; negative = exact */
     char precision[16]; /* "" = unknown */
     int threads;        /* 0 = unknown */
     size_t file, model; /* the file of the point, and the model that it is placed on */
@@ -41,19 +41,20 @@ struct carm_plot_input {
     size_t npoints, room;
     char files[CARM_PLOT_FILES_MAX][64]; /* names of the points' files without folders */
     size_t nfiles;
-    /* from each file's points to those of the same names in the next one; set by the caller */
+    /* draw arrows from each file's points to points of the same names in the next file; set by the
+     * caller */
     bool arrows;
-    /* of a study: points of a file are joined in their order, and have their names or none */
+    /* for studies: points of a file are joined in order, and all have names or none has */
     bool lines;
     const char *traffic_by; /* how DRAM bytes were obtained, "" or NULL = counted */
 };
 
-/* The first operand that is there twice, or NULL. */
+/* The first repeated operand, or NULL. */
 const char *carm_plot_input_twice(int n, char **operands);
 
 /* Reads the operands: models (carm_select_is_model), files of points, "-" points on standard input.
- * how  files of points are read; NULL = as usual. Without a model the one of this machine is taken. A point stands on the model
- * of its host, or on the first. Rows that have no place on a plot of flops are left out and counted
+ * how  files of points are read; NULL = as usual. Without a model, this machine's model is taken. A point is placed on
+ * the model of its host, else on the first model. Rows that have no place on a plot of flops are left out and counted
  * in a note.
  * returns 0; -CARM_EINVAL (too many, no point left); or as carm_select_open and
  * carm_points_open. *input is to be released with carm_plot_input_close in any case */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ranges of a roofline panel, and the places of its labels: where there is room, none covers
- * a line, a point or another label. */
+/* The ranges of a roofline panel, and the places of its labels: if there is room, no label covers a
+ * line, a point or another label. */
 #pragma once
 
 #include "plots/roofline.h"
 
-/* Finds ranges and places for a box. returns 0 or -CARM_ENOMEM */
+/* Finds ranges and places of labels for a panel's box. returns 0 or -CARM_ENOMEM */
 int carm_scene_layout(struct carm_scene *scene, struct carm_plot_box box,
                       enum carm_scene_naming naming, struct carm_err *err);
 

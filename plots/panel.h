@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Panels of a picture: each writes its ranges, ticks and data and then its script from plots/,
- * as gnuplot text. The places of labels are computed here, in pixels, so that none lies on
+ * as gnuplot text. The places of labels are computed here, in pixels, so that no label covers
  * another. */
 #pragma once
 
@@ -78,13 +78,13 @@ int carm_plot_original_residuals(const struct carm_plot_canvas *canvas, struct c
 
 /* Parts of a panel, for the panels themselves. */
 
-/* A colour of the palette of plots/scripts/common.gp in the light theme; they repeat. */
+/* Colour i of the palette of plots/scripts/common.gp in the light theme; the colours repeat. */
 unsigned carm_plot_rgb(size_t i);
 
 /* Pixels that a text takes at most in the picture's font. */
 double carm_plot_text_px(const char *s);
 
-/* A string as a field of a data block: in quotes, without characters that end them. */
+/* A string as a field of a data block: quoted, without characters that would end the string. */
 void carm_plot_put_text(FILE *out, const char *s);
 
 /* A line of a data block, behind "|", that gnuplot reads as a string; cut to max_px pixels. */
@@ -105,8 +105,8 @@ double carm_plot_prefix(double max, const char **prefix);
 /* ---- how a whole picture looks ------------------------------------------------------------------- */
 
 struct carm_plot_look {
-    int width, height; /* pixels; 0 = the kind's own */
-    char font[80];     /* a family's name, "" = the format's own */
+    int width, height; /* pixels; 0 = the default of the kind */
+    char font[80];     /* a font family; "" = the format's default */
     double font_px;    /* 12 by default */
     char theme[8];     /* "light", "dark", "print" */
 };
@@ -117,12 +117,12 @@ struct carm_plot_look {
 int carm_plot_look_parse(struct carm_plot_look *look, const char *size, const char *font,
                          const char *theme, struct carm_err *err);
 
-/* Pictures are laid out in units of which a font takes 12: pixels unless --font has a size. Puts the
- * size that was asked for in place of the kind's own. look  NULL = as usual */
+/* Replaces a kind's default size by the size in look; NULL = no change. Pictures are laid out in units of 1/12 of the
+ * font's size: pixels unless --font has a size. */
 void carm_plot_look_size(const struct carm_plot_look *look, double *width, double *height);
 
 /* The beginning of every script: terminal, palette, the picture's title.
- * format  that it draws unless told otherwise
+ * format  default format of the script
  * width   and height: in units */
 void carm_plot_put_head(FILE *out, const struct carm_plot_look *look, double width, double height,
                         const char *format, const char *title);

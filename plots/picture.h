@@ -23,13 +23,14 @@ struct carm_plot_picture {
     const struct carm_plot_look *look;
     const char *kind, *format;
     const char *title;            /* NULL = host and CPU */
-    enum carm_plot_models models; /* usual: cache-aware, of gemm and validation both */
+    enum carm_plot_models models; /* usual: cache-aware; both for gemm and validation */
 };
 
-/* Whether there is such a kind here, and whether it shows points. */
+/* Whether a kind of picture exists; whether it shows points; whether it takes several models and
+ * --model. */
 bool carm_plot_picture_kind(const char *kind);
 bool carm_plot_picture_has_points(const char *kind);
-bool carm_plot_picture_has_models(const char *kind); /* more than one, and --model */
+bool carm_plot_picture_has_models(const char *kind);
 
 /* Writes the whole gnuplot script. Panels without data are left out as long as one is left.
  * returns 0; -CARM_EINVAL (nothing to draw; too small a picture); -CARM_ENOMEM; -CARM_EIO */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A roofline panel: the roofs of one or several models on the cache-aware or the original model, and
- * points under them; or the hierarchical view, with a point for each level (models/place/levels.h). It is collected here, laid out by plots/labels.h, and written here. */
+ * points under them; or the hierarchical view, with a point for each level (models/place/levels.h). The panel is
+ * collected and written here, and laid out by plots/labels.h. */
 #pragma once
 
 #include "models/file/select.h"
@@ -9,7 +10,7 @@
 
 enum {
     CARM_SCENE_LINES_MAX = 96,
-    CARM_SCENE_NAMED_MAX = 12,    /* points whose names stand beside them */
+    CARM_SCENE_NAMED_MAX = 12,    /* points with their names beside them */
     CARM_SCENE_NUMBERED_MAX = 40, /* points that have a number, and a line of the legend */
     CARM_SCENE_ARROWS_MAX = 64,
     CARM_SCENE_UPRIGHTS_MAX = 16,
@@ -25,7 +26,8 @@ struct carm_scene_line {
     char name[2 * CARM_NAME_MAX + 32];
     double value;     /* of a slope: performance at 1 flop/byte */
     double low, high; /* its 95% confidence interval */
-    double limit;     /* where a slope ends: the peak; a horizontal begins: the steepest slope */
+    double limit;     /* where a slope ends: at the peak; where a horizontal begins: at the steepest
+                       * slope */
     unsigned rgb;     /* in the light theme */
     double width;
     int dash, print_dash;
@@ -54,15 +56,16 @@ struct carm_scene_point {
     const struct carm_plot_point *from;
     int step; /* as of from */
     unsigned rgb;
-    int mark; /* of plots/scripts/common.gp */
+    int mark; /* point type of plots/scripts/common.gp */
     bool small;
-    bool rest;         /* a level that does not bind its point, whose other mark is elsewhere */
-    const char *binds; /* the level that does, or "peak"; "" = of no hierarchical view */
+    bool rest;         /* a level that does not bind its point; the binding level has the main
+                        * mark */
+    const char *binds; /* the level that binds, or "peak"; "" = not in a hierarchical view */
     struct carm_scene_label label; /* "" = none */
-    bool leader;                   /* a line leads to it */
+    bool leader;                   /* a line leads to the label */
 };
 
-/* From one point to another, by their index. */
+/* An arrow between two points, by index. */
 struct carm_scene_arrow {
     size_t from, to;
 };
@@ -75,32 +78,33 @@ struct carm_scene_upright {
 
 struct carm_scene {
     const struct carm_plot_input *input;
-    const struct carm_roofs *roofs[CARM_PLOT_MODELS_MAX]; /* of each model; NULL = it has none */
+    const struct carm_roofs *roofs[CARM_PLOT_MODELS_MAX]; /* roofs of each model; NULL = none */
     enum carm_scene_view view;
     bool path; /* arrows from step to step of carm study gemm */
     struct carm_scene_side slopes, flats;
-    struct carm_scene_point *points; /* owned; in their order in the input; of a
-                                      * hierarchical view the levels of each one after the other */
-    size_t npoints, left_out;        /* without the bytes that this view counts */
+    struct carm_scene_point *points; /* owned; in the order of the input; in a hierarchical view,
+                                      * each point's levels in succession */
+    size_t npoints, left_out;        /* left_out: points without the bytes of this view */
     struct carm_scene_arrow arrows[CARM_SCENE_ARROWS_MAX];
     size_t narrows;
     struct carm_scene_upright uprights[CARM_SCENE_UPRIGHTS_MAX];
     size_t nuprights;
-    /* of ceilings: the lowest of each side, below which its optimisations are in reach; 0 = no region */
+    /* lowest ceiling of each side; below it, optimisations of the side are in reach; 0 = no region */
     double lowest_memory, lowest_compute;
-    double scale; /* of the y axis */
+    double scale; /* divisor of values on the y axis */
     const char *prefix;
     char rate[CARM_NAME_MAX + 3], operation[CARM_NAME_MAX]; /* "flop/s", "flop" */
-    char bytes[CARM_NAME_MAX + 4]; /* whose bytes the x axis has: " of DRAM traffic" */
+    char bytes[CARM_NAME_MAX + 4]; /* bytes of the x axis: " of DRAM traffic" */
     struct carm_plot_axis x, y;
     struct carm_plot_box box;
-    double x_px, y_px, cosine, sine; /* pixels of a decade; of the slopes' angle */
+    double x_px, y_px, cosine, sine; /* pixels of a decade; cosine and sine of the slopes' angle */
     size_t unplaced;                 /* labels of points that found no place */
 };
 
-/* The roofs of a model that its points stand under: those of the selection; without one those that
- * most of its points choose by their threads and precision, as carm place does; of no points those
- * with the highest peak. NULL = it has none. others  out: points that choose other ones */
+/* The roofs of a model that its points stand under: the selected roofs; without a selection the
+ * roofs that most of its points choose by threads and precision, as in carm place; without points
+ * the roofs with the highest peak. NULL = none. others out: number of points that choose other
+ * roofs */
 const struct carm_roofs *carm_scene_roofs(const struct carm_plot_input *input, size_t model,
                                           const struct carm_select *select, size_t *others);
 
@@ -115,7 +119,7 @@ void carm_scene_close(struct carm_scene *scene);
 /* Brings the lines of a side into their order: highest first. */
 void carm_scene_sort(struct carm_scene_side *side);
 
-/* Points, without the rest of a hierarchical view's. */
+/* The number of points, without the marks (rest) of levels that do not bind. */
 size_t carm_scene_named(const struct carm_scene *scene);
 
 /* The place of a value, in pixels from the panel's left and lower end; valid after the layout. */

@@ -8,9 +8,10 @@
 
 enum {
     CARM_DRAW_LEVELS_MAX = 8,
-    CARM_DRAW_COLUMNS_MIN = 40, /* of the whole picture; below, a line says so in its place */
+    CARM_DRAW_COLUMNS_MIN = 40, /* of the whole picture; in less space, a line of text replaces
+                                 * it */
     CARM_DRAW_ROWS_MIN = 12,
-    CARM_DRAW_COLUMNS_MAX = 200, /* it grows no further */
+    CARM_DRAW_COLUMNS_MAX = 200, /* largest size */
     CARM_DRAW_ROWS_MAX = 60,
 };
 
@@ -26,14 +27,15 @@ struct carm_draw_roofline {
     size_t nlevels;                       /* 1 .. CARM_DRAW_LEVELS_MAX */
     const char *peak_name;                /* clean text */
     double peak;                          /* > 0, in unit */
-    const char *operation;                /* "flop" or "op": of the unit, and of the intensity */
-    int columns, rows;                    /* that it may fill, as of carm_screen_size */
+    const char *operation;                /* "flop" or "op": in the units of performance and
+                                           * intensity */
+    int columns, rows;                    /* largest size, from carm_screen_size */
     bool ascii;                           /* dots from . - ' instead of braille */
-    bool colour;                          /* one for each level */
+    bool colour;                          /* a colour for each level */
 };
 
-/* Escape sequence of a colour, 0 for the first level; they repeat. Static. */
+/* Escape sequence of a colour, 0 for the first level; the colours repeat. Static. */
 const char *carm_draw_colour(size_t colour);
 
-/* Draws. Errors of the stream stay in it (ferror). */
+/* Draws the picture. Errors of the stream stay in it (ferror). */
 void carm_draw_print(FILE *out, const struct carm_draw_roofline *picture);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm compare --history: files of points, one for each commit. */
+/* carm compare --history: the values of points over the commits, from one file of points for each
+ * commit. */
 #pragma once
 
 #include <stdbool.h>

@@ -13,5 +13,5 @@ struct carm_compare_pairs {
     bool json, ascii;
 };
 
-/* Runs, prints, and judges. returns the exit status */
+/* Runs the commands in pairs, prints the results and judges them. returns the exit status */
 int carm_compare_pairs_run(const struct carm_compare_pairs *job);

@@ -10,13 +10,13 @@
 
 struct carm_compare_points {
     const char *files[2];
-    const char *model; /* operand, NULL = this machine's, where it has one */
+    const char *model; /* operand; NULL = this machine's model, if there is one */
     struct carm_points_how how;
     const char *only;  /* a pattern of names, NULL = all */
     const char *exact; /* --exact: "" or columns with their tolerances; NULL = not given */
     double noise;      /* a share */
     double threshold;  /* a share; negative = none */
-    size_t top;        /* number of points in the table, the different ones first; 0 = all */
+    size_t top;        /* number of points in the table, those that differ first; 0 = all */
     bool json, markdown, ascii;
 };
 

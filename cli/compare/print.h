@@ -13,13 +13,14 @@ enum { CARM_COMPARE_WIDE = 113 }; /* columns of the table with words */
 
 struct carm_compare_page {
     const struct carm_compare *compare;
-    const char *files[CARM_COMPARE_MOST]; /* where each model is from */
-    struct carm_compare_options options;  /* that it was made with */
-    double noise;      /* of --noise, a share; negative = by the table of models/compare.c */
-    double threshold;  /* of --threshold, a share; negative = none */
+    const char *files[CARM_COMPARE_MOST]; /* each model's file */
+    struct carm_compare_options options;  /* options of carm_compare_make */
+    double noise;                         /* of --noise, a share; negative = noise from the table of
+                        * models/compare.c */
+    double threshold;                     /* of --threshold, a share; negative = none */
     bool ignore_clock; /* --threshold ignores values that are the same per cycle */
     bool ascii;
-    bool verbose; /* roofs without a difference, too */
+    bool verbose; /* also print roofs without a difference */
     bool narrow;  /* marks in place of words: the terminal is narrower than the table with words */
 };
 

@@ -32,14 +32,14 @@ struct carm_fleet_words {
 struct carm_fleet_page {
     const struct carm_fleet *fleet;
     struct carm_fleet_options options;
-    size_t group;     /* the only one, from 1; 0 = all */
-    const char *roof; /* a part of a label; NULL = all */
+    size_t group;     /* number of the only group to print, from 1; 0 = all */
+    const char *roof; /* part of a roof's label; NULL = all roofs */
     size_t top;       /* nodes in a list */
     bool suspects;    /* list them */
     bool ascii;
 };
 
-/* The options on judging, and whether there are paths. command: "show" or "report" */
+/* Reads the options for judging, and checks that there are paths. command: "show" or "report" */
 int carm_fleet_parse(const struct carm_fleet_words *words, const char *command,
                      struct carm_fleet_options *o, struct carm_err *err);
 
@@ -48,7 +48,7 @@ int carm_fleet_parse(const struct carm_fleet_words *words, const char *command,
  * --strict, after the rest was printed); -CARM_ENOMEM */
 int carm_fleet_show(const struct carm_fleet_words *words, struct carm_err *err);
 
-/* By --group and --roof. */
+/* Whether --group and --roof select a group and a column. */
 static inline bool carm_fleet_wants_group(const struct carm_fleet_page *page, size_t group)
 {
     return page->group == 0 || page->group == group + 1;

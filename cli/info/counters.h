@@ -12,7 +12,7 @@ struct carm_info_counters;
 struct carm_info_counters *carm_info_counters_open(const struct carm_cpu *cpu);
 void carm_info_counters_close(struct carm_info_counters *counters); /* NULL allowed */
 
-/* How `carm run` counts programs here, in one line. */
+/* The way in which `carm run` counts programs on this machine, in one line. */
 const char *carm_info_counters_answer(const struct carm_info_counters *counters);
 
 void carm_info_counters_print(const struct carm_info_counters *counters); /* to standard output */

@@ -25,17 +25,17 @@ struct carm_place_printer {
     bool runtime;       /* the runtime-oriented ceilings, too */
     bool regions;       /* the model has measured ceilings */
     bool hint;          /* print a hint on the use of ceilings */
-    const char *metric; /* the requested metric at first, then the point's; "" = flops */
+    const char *metric; /* the requested metric, then the current point's; "" = flops */
     bool ascii;
     bool flops;  /* the table's columns speak of flops; carm_place_begin fills it in */
-    bool headed; /* the table's columns have their names */
+    bool headed; /* the names of the table's columns were printed */
     const struct carm_model *model; /* borrowed; carm_place_begin fills it in */
-    const char *changed;            /* of a model that --set has changed: how; borrowed; NULL */
+    const char *changed;            /* the changes of the model by --set; borrowed; NULL = none */
     size_t points, places[2], unplaced, over;
     struct carm_place_json json; /* carm_place_begin fills it in */
 };
 
-/* All may be called for an output that fails: the caller looks at ferror(out) at the end. */
+/* All functions may be called after a failed write: the caller checks ferror(out) at the end. */
 void carm_place_begin(struct carm_place_printer *printer, const struct carm_model *model);
 void carm_place_put(struct carm_place_printer *printer, const struct carm_placed *placed);
 void carm_place_end(struct carm_place_printer *printer);
@@ -43,7 +43,7 @@ void carm_place_end(struct carm_place_printer *printer);
 /* "flop", or the metric, cut and safe to print. returns dst */
 char *carm_place_unit(char dst[CARM_NAME_MAX], const struct carm_place_printer *printer);
 
-/* Text behind head, safe to print and wrapped. */
+/* Prints text behind head, made safe and wrapped. */
 void carm_place_table_note(const struct carm_place_printer *printer, const char *head,
                            const char *text);
 
@@ -58,25 +58,25 @@ void carm_place_benchmark_put(const struct carm_place_printer *printer,
                               const struct carm_placed *placed);
 void carm_place_benchmark_end(const struct carm_place_printer *printer);
 
-/* ---- where they go: standard output, and a CSV file beside it ----------------------------------- */
+/* ---- outputs: standard output, and a CSV file beside it ----------------------------------- */
 
 struct carm_place_outputs {
     struct carm_place_printer printers[2];
     size_t n;
-    struct carm_outfile *file; /* of the second printer, NULL = none */
-    struct carm_err file_err;  /* why it cannot be written, "" = it can */
+    struct carm_outfile *file; /* file of the second printer; NULL = none */
+    struct carm_err file_err;  /* why the file cannot be written; "" = it can */
 };
 
-/* outputs  zeroed; stays where it is until it is closed
- * same     the printer of standard output; copied
+/* outputs  zeroed; must not move until it is closed
+ * same     printer for standard output; copied for both outputs
  * csv      the file, NULL = none
  * returns 0; -CARM_ENOMEM; as carm_outfile_open */
 int carm_place_outputs_open(struct carm_place_outputs *outputs,
                             const struct carm_place_printer *same, const char *csv,
                             struct carm_err *err);
 
-/* Brings the CSV file to its place; without success its target stays as it was.
- * rc  how the printing ended: 0, or an error with which the file is given up
+/* Renames the CSV file to its target. After an error the target is unchanged.
+ * rc  result of the printing: 0, or an error after which the file is discarded
  * returns rc, or the error of this call */
 int carm_place_outputs_close(struct carm_place_outputs *outputs, int rc, struct carm_err *err);
 

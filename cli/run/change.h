@@ -7,7 +7,7 @@
 
 #include "run/verdict.h"
 
-/* To standard error. verdicts: [profile->nrows] of today */
+/* Prints the table to standard error. verdicts: [profile->nrows] on the measured machine */
 void carm_run_change_show(const struct carm_run_changed *changed,
                           const struct carm_profile *profile,
                           const struct carm_run_verdict *verdicts);

@@ -10,10 +10,10 @@
 #include "run/verdict.h"
 #include "run/whatif.h"
 
-/* To standard error, by time; then what to try for the largest that have no verdict. verdicts: [profile->nrows],
- * NULL = none
+/* Prints the parts to standard error, by time, then advice for the largest parts without a verdict. verdicts:
+ * [profile->nrows], NULL = none
  * levels  NULL = the bytes of the levels were not asked for
- * model   NULL = none, and why says so */
+ * model   NULL = none, with the reason in why */
 void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_run_levels *levels, const struct carm_model *model,
                          const struct carm_run_verdict *verdicts, const char *why);
@@ -22,7 +22,7 @@ void carm_run_show_parts(const struct carm_run *run, const struct carm_profile *
 void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *profile,
                          const struct carm_model *model, const char *why);
 
-/* All that was found out about a run. */
+/* The results of a run. */
 struct carm_run_found {
     const struct carm_run *run;
     const struct carm_profile *profile;
@@ -30,7 +30,7 @@ struct carm_run_found {
     const struct carm_model *model;          /* NULL = none */
     const struct carm_run_verdict *verdicts; /* [profile->nrows]; NULL = none */
     const struct carm_run_whatif *whatif;    /* NULL = not asked for */
-    const struct carm_run_changed *changed;  /* likewise */
+    const struct carm_run_changed *changed;  /* NULL = no --set */
 };
 
 /* An object with the run and an array of its parts. context: a struct carm_run_found

@@ -6,15 +6,15 @@
 #include "models/model.h"
 #include "run/count.h"
 
-/* A line: its head, "" = one that goes on, and the rest. */
+/* Prints a line: head, then the text. head "" = the line continues the one before. */
 __attribute__((format(printf, 2, 3))) void carm_run_say(const char *head, const char *fmt, ...);
 
-/* Of a parallel program rank 0 says all, each other one a line.
- * model    NULL: none, and why says so
- * missing  why no loop has a share of the time, "" = it is known; NULL: the answer was printed before
- * parts    the program's parts are shown after it: the whole program has its place, the parts have the advice */
+/* Prints the report. In a parallel program rank 0 prints all, each other rank one line.
+ * model    NULL = none, with the reason in why
+ * missing  why loops have no share of the time, "" = they have; NULL = the answer was already printed
+ * parts    the program's parts are printed afterwards, with the advice: the report only places the whole program */
 void carm_run_report(const struct carm_run *run, const struct carm_model *model, const char *why,
                      const char *missing, bool parts);
 
-/* Beside verdicts, which are the answer: waiting, signals and what is missing; of other ranks than 0 their line. */
+/* The short report beside verdicts: waiting, signals and missing counts; on ranks other than 0 their one line. */
 void carm_run_report_briefly(const struct carm_run *run);

@@ -7,10 +7,11 @@
 
 #include "run/verdict.h"
 
-/* A row's name in so many columns: a long name is cut in the middle, its file and line never. returns dst */
+/* A row's name, at most `columns` wide. A long name is cut in the middle; file and line are kept. returns dst */
 char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *row, size_t columns);
 
-/* Whether a part has a row of the table: 1% of the time, and a verdict. Code that the program made has a row without one. */
+/* Whether a part has a row of the table: with a verdict and 1% of the time. Code generated at run time needs no
+ * verdict. */
 bool carm_run_verdict_has_row(const struct carm_profile_row *row,
                               const struct carm_run_verdict *of);
 
@@ -23,7 +24,7 @@ void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profil
                             const struct carm_run_verdict *verdicts);
 
 /* For the page: an array with an object for each row of the profile, null for those that have no verdict or hardly any
- * time. Each has the verdict, source lines with their executions (or instructions), and how its accesses move.
+ * time. An object has the verdict, source lines with their executions (or instructions), and the strides of accesses.
  * verdicts  [profile->nrows]; NULL = none
  * returns memory to be freed, or NULL */
 char *carm_run_loops_json(const struct carm_run *run, const struct carm_profile *profile,

@@ -7,7 +7,7 @@
 
 #include "run/whatif.h"
 
-/* To standard error. */
+/* Prints the table to standard error. */
 void carm_run_whatif_show(const struct carm_run_whatif *whatif, const struct carm_profile *profile);
 
 /* The member "what_if" of the run's object. returns false: no memory */

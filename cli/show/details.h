@@ -7,11 +7,11 @@
 
 void carm_show_machine(const struct carm_show_page *page, const struct carm_model *m);
 
-/* Of each level: what the OS reports, and the working set at which the measured curve leaves the plateau. */
+/* For each level: the size that the OS reports, and the working set at which the measured curve leaves the plateau. */
 void carm_show_levels(const struct carm_show_page *page, const struct carm_model *m);
 
 /* The roofs of each selected set: rates, 95% intervals, ridge points, rounds, notes.
- * ceilings  with the set's ceilings, where it has any */
+ * ceilings  also print the set's ceilings */
 void carm_show_roofs(const struct carm_show_page *page, const struct carm_model *m,
                      const struct carm_select *sel, bool ceilings);
 

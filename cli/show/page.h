@@ -9,7 +9,7 @@
 struct carm_show_page {
     bool ascii, colour;
     bool foreign; /* the model is roofs of another tool: rates without intervals and clocks */
-    int columns;  /* of the terminal; INT_MAX where standard output is none */
+    int columns;  /* of the terminal; INT_MAX = standard output is no terminal */
     const char *plus_minus;
 };
 
@@ -19,7 +19,7 @@ void carm_show_put(const struct carm_show_page *page, int width, const char *s);
 /* The same, cut after width columns. */
 void carm_show_put_cut(const struct carm_show_page *page, int width, const char *s);
 
-/* A note of the model's file on lines of its own behind so many blanks; nothing without a note. */
+/* A note of the model's file on lines of its own, indented; an empty note prints nothing. */
 void carm_show_note(const struct carm_show_page *page, int indent, const char *note);
 
 /* An empty line, then a bold one. */

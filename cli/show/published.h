@@ -9,13 +9,13 @@
 #include "models/file/published.h"
 
 /* `carm show OPERAND` for an operand that names a published machine.
- * misplaced  an option that is for models only, to be refused; NULL = none
+ * misplaced  an option for models only, which is refused; NULL = none
  * json  print the whole data file instead
  * code  out: the command's exit code
  * returns false for a model's file or name, which the caller shows */
 bool carm_show_published_operand(const char *operand, const char *misplaced, bool json, bool plot,
                                  bool ascii, int *code);
 
-/* The names of all machines that the program carries: measured ones with their CPU and date, and those of
- * papers. returns 0, or errors as carm_gallery_open and carm_published_load */
+/* Prints the names of all built-in machines: measured ones with their CPU and date, and those of papers. returns 0, or
+ * errors as carm_gallery_open and carm_published_load */
 int carm_show_machines(bool ascii, struct carm_err *err);

@@ -16,7 +16,7 @@ struct carm_show_table {
  * returns as carm_outfile_print */
 int carm_show_put_csv(const struct carm_show_table *table, const char *path, struct carm_err *err);
 
-/* As the CARM Tool writes its roofs: a row for each set and mix of loads and stores.
+/* Writes roofs in the CARM Tool's format: a row for each set and mix of loads and stores.
  * returns as above, or -CARM_EINVAL: the model has no mix that the CARM Tool can name */
 int carm_show_put_carm_tool(const struct carm_show_table *table, const char *path,
                             struct carm_err *err);

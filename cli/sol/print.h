@@ -11,7 +11,7 @@
 void carm_sol_print(const struct carm_sol_view *view);
 
 /* A table of operations, the longest unfused first.
- * most  how many; the others are one line
+ * most  number of operations; the others are one line
  * returns 0 or -CARM_ENOMEM */
 int carm_sol_print_layers(const struct carm_sol_view *view, size_t most, struct carm_err *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The results of `carm sol` for programs: YAML, JSON and CSV.
- * Source of the fields of YAML and JSON: the Solar project's docs/FORMAT.md, section 4; ours are added
- * to these. In all, path "-" is standard output, and a file is replaced in one step.
- * All return 0, -CARM_EIO or -CARM_ENOMEM. */
+ * Source of the fields of YAML and JSON: the Solar project's docs/FORMAT.md, section 4; carm adds fields to these. For
+ * all functions, path "-" is standard output, and a file is replaced in one step. All return 0, -CARM_EIO or
+ * -CARM_ENOMEM. */
 #pragma once
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "models/sol/estimate.h"
 #include "models/sol/sweep.h"
 
-/* Sections with whole cycles. */
+/* Sections with cycles rounded to whole numbers. */
 int carm_sol_write_yaml(const char *path, const struct carm_sol_view *view, struct carm_err *err);
 
 /* The same sections with numbers unchanged and, where there are any, `layers`, an object for

@@ -8,7 +8,8 @@
 #include "kernels/study/study.h"
 #include "plots/input.h"
 
-/* Prints a study's text; lines beyond 80 columns go on behind their first words. */
+/* Prints a study's text; lines beyond 80 columns are continued below, indented behind their first
+ * words. */
 void carm_study_put_folded(const char *text);
 
 /* As tables, after one sentence with the answer. */
@@ -22,8 +23,8 @@ json_t *carm_classes_json(const struct carm_study *of);
 json_t *carm_dwarfs_json(const struct carm_study *of);
 
 /* As a picture: svg, png or pdf by the name's end. gemm: figure 9 of the cache-aware paper, with
- * variants figure 10; classes: its figures 7 and 8; dwarfs: figure 3 of the Roofline paper, kernels that
- * are balanced by nature apart.
+ * variants figure 10; classes: its figures 7 and 8; dwarfs: figure 3 of the Roofline paper, with kernels that are
+ * balanced by nature in a panel of their own.
  * returns 0 or negative */
 int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm_err *err);
 int carm_classes_plot(const struct carm_study *study, const char *path, struct carm_err *err);

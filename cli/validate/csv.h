@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The points of a validation as CSV: the columns of points.csv first, so that tools that read
- * application points reads these, too. */
+/* The points of a validation as CSV: the columns of points.csv first, so that tools for application
+ * points can read the file. */
 #pragma once
 
 #include "models/model.h"
@@ -9,6 +9,6 @@
  * returns 0, -CARM_EIO or -CARM_ENOMEM */
 int carm_validate_write_csv(const struct carm_model *model, const char *path, struct carm_err *err);
 
-/* Where the points go when the user names no file: MODEL.json -> MODEL.points.csv.
+/* The default name of the file of points: MODEL.json -> MODEL.points.csv.
  * returns 0 or -CARM_EIO (too long) */
 int carm_validate_csv_path(const char *model_path, char *path, size_t size, struct carm_err *err);

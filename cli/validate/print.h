@@ -14,14 +14,14 @@ struct carm_validate_theory {
 };
 
 /* Prints to standard output: a sentence with the answer, the table of fitness, notes.
- * reps     behind each point
- * theory   given by the user (not by_cpuid): the table of roofs follows for each set
+ * reps     number of repetitions behind each point
+ * theory   if given by the user (not by_cpuid), the table of roofs follows for each set
  * verbose  worst points, roofs, fits and theory of each set follow */
 void carm_validate_print(const struct carm_model *model, const struct carm_validation_set *sets,
                          size_t n, size_t reps, const struct carm_validate_theory *theory,
                          bool verbose);
 
-/* Help of --counters, which `carm build` has, too. */
+/* Help of --counters, also for `carm build`. */
 #define CARM_COUNTERS_HELP                                                                         \
     "What counts the test codes, to compare the counts with their construction: auto (papi, else " \
     "likwid, else nothing), papi, likwid, step (single-stepping, exact), none."

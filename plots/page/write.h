@@ -10,12 +10,13 @@ enum carm_report_kind { CARM_REPORT_MODEL, CARM_REPORT_FLEET, CARM_REPORT_HISTOR
 /* returns 0 or -CARM_ENOTSUP: this build has no d3 (names the package and the remedy) */
 int carm_report_ready(struct carm_err *err);
 
-/* The target of the page: FILE.html or "-"; not a name of a model, rows or points.
+/* Checks the target of the page: FILE.html or "-", not the name of a file of models, rows or
+ * points.
  * returns 0 or -CARM_EINVAL */
 int carm_report_check_output(const char *path, struct carm_err *err);
 
 /* Writes the page to the file at path, which is replaced in one step; "-" is standard output.
- * data  JSON: as carm_report_data gives it, or carm_fleet_report_data
+ * data  JSON: from carm_report_data or carm_fleet_report_data
  * returns 0 or -CARM_EIO */
 int carm_report_write(enum carm_report_kind kind, const char *data, const char *path,
                       struct carm_err *err);

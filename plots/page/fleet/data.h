@@ -11,8 +11,7 @@ struct carm_fleet_report {
     const char *title; /* NULL = the page makes one */
 };
 
-/* What the page's scripts read: one JSON object, where a group's values are arrays of whole numbers, by
- * node and column:
+/* Makes the page's data: one JSON object, in which a group's values are arrays of whole numbers, by node and column:
  *   share, own   deviation from the median, and standard error, in 1e-5
  *   z            in 1e-2
  *   q            -100 log10 q, -1 = not judged

@@ -12,7 +12,7 @@ struct carm_report_input {
     const char *text; /* the contents of the model's file */
     const char *title;
     size_t npoints;
-    char **points;                     /* [npoints] files of points; - is standard input */
+    char **points;                     /* [npoints] files of points; "-" = standard input */
     const struct carm_points_how *how; /* NULL = as usual */
     const char
         *loops; /* JSON: an array with an object or null for each point, of carm run; NULL = none */
