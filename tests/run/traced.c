@@ -183,6 +183,39 @@ static void loop_faults(void)
     }
 }
 
+/* Copies that run into a page that is not there; the handler ends them. Between them are 0 to 15 loads, so that the
+ * fault's two records lie at each place of a chunk of records. */
+static void on_string_fault(int signo, siginfo_t *info, void *context)
+{
+    ucontext_t *uc = context;
+    (void)signo;
+    (void)info;
+    uc->uc_mcontext.gregs[REG_RCX] = 0;
+}
+
+static void string_faults(void)
+{
+    enum { PAGE = 4096, BYTES = 24, TIMES = 20000 };
+    static char to[2 * BYTES];
+    uint32_t random = 1;
+    const struct sigaction act = {.sa_flags = SA_SIGINFO, .sa_sigaction = on_string_fault};
+    char *page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED || munmap(page + PAGE, PAGE) != 0) {
+        _exit(9);
+    }
+    (void)sigaction(SIGSEGV, &act, NULL);
+    for (int i = 0; i < TIMES; i++) {
+        const char *from = page + PAGE - BYTES;
+        char *at = to;
+        size_t n = sizeof to;
+        random = random * 1664525 + 1013904223; /* Numerical Recipes, section 7.1 */
+        for (uint32_t loads = random >> 28; loads; loads--) {
+            (void)*(volatile char *)page;
+        }
+        __asm__ volatile("rep movsb" : "+S"(from), "+D"(at), "+c"(n) : : "memory");
+    }
+}
+
 /* Code that ends with the last page that is there, and code in which a multiplication lies across two pages: two
  * multiplications each. */
 static int work_at_edges(void)
@@ -338,6 +371,8 @@ int main(int argc, char **argv)
         faults();
     } else if (strcmp(task, "loop-faults") == 0) {
         loop_faults();
+    } else if (strcmp(task, "string-faults") == 0) {
+        string_faults();
     } else if (strcmp(task, "strings") == 0) {
         move_strings((size_t)n);
     } else if (strcmp(task, "stop") == 0) {

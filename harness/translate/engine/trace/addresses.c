@@ -235,11 +235,17 @@ void carm_addresses_room(struct carm_thread *t)
     }
 }
 
-static void write_down(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
+/* n  records that have to lie in one chunk */
+static void make_room(struct carm_thread *t, unsigned n)
 {
-    if (room_of(t) <= 2 * CARM_BLOCK_RECORDS) {
+    if (room_of(t) < 2 * CARM_BLOCK_RECORDS + n) {
         next_chunk(t);
     }
+}
+
+static void write_down(struct carm_thread *t, uint64_t address, uint32_t what, uint32_t at)
+{
+    make_room(t, 1);
     if (t->chunk) {
         struct carm_record *record = (struct carm_record *)t->records;
         record->address = address;
@@ -494,6 +500,7 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
     struct carm_insn_full x;
     if (carm_addresses_wanted() && carm_decode_of(block, pc, &x)) {
         const uint32_t what = CARM_RECORD(first_field(&x), CARM_RECORD_BEHIND, block->counter);
+        make_room(t, 2);
         write_down(t, rsi, what, at);
         write_down(t, rdi, what, at);
     }
