@@ -270,6 +270,92 @@ TEST(intervals)
     assert_string_equal(d->notes[1], "elsewhere");
 }
 
+/* Points with mixes of their own: "own roof: share gain, of the original model; advice; levels". The machine adds at half of its
+ * peak. */
+TEST(own_roofs)
+{
+    static struct carm_compute_roof both[] = {
+        {.op = "fma", .rate = 400}, {.op = "add", .rate = 200}, {.op = "mul", .rate = 200}};
+    static const struct {
+        double flops, bytes, dram, adds, seconds, l2, l3;
+        const char *metric, *precision;
+        const char *told;
+    } cases[] =
+        {
+            {180, 100, 10, 180, 1, -1, -1, "", "dp",
+             "0.45 own 0.9 2; as fast as its operations allow; with others, at most 2.0x is left; 0.45 own 0.9 2; as fast as its operations allow; with others, at most 2.0x is left; 0.45"}, /* 0.9 of 200 */
+            {179, 100, 10, 179, 1, 20, -1, "", "dp",
+             "0.4475 own 0.895 2; at the ceiling of DRAM, which may bind it: try blocking for L2; at most 1.1x to the next ceiling, 2.2x to the roof; 0.4475 own 0.895 2; below the ceiling of add: it may wait for divisions or dependent operations (try more independent ones) or execute too many other instructions; at most 1.1x to the ceiling above, 2.2x to the roof; L1 0.4475 DRAM 0.4475 0.4475"}, /* below it */
+            {205, 100, 10, 205, 1, -1, 0.5, "", "dp",
+             "0.5125 own 1.025 2; as fast as its operations allow; with others, at most 2.0x is left; 0.5125 own 1.025 2; as fast as its operations allow; with others, at most 2.0x is left; L1 0.5125 DRAM 0.5125 0.5125"}, /* at it */
+            {207, 100, 10, 207, 1, -1, -1, "", "dp",
+             "0.5175 own 1.035 2; at the ceiling of DRAM, which may bind it: try blocking for L2; at most 1.9x to the next ceiling, 1.9x to the roof; 0.5175 own 1.035 2; below the ceiling of fma: it may wait for divisions or dependent operations (try more independent ones) or execute too many other instructions; at most 1.9x to the ceiling above, 1.9x to the roof; 0.5175"}, /* above it */
+            {420,
+             100, 10, 420, 1, -1, -1, "", "dp", "1.05 own 2.1 2; 1.05 times the roof (fma); possible reasons: the clock was higher than when the roof was measured, the roof was measured too low (carm build on a quiet machine), flops were counted that did not run (removed or shared by the compiler), the time is too short, another unit (GPU) computes; 1.05 own 2.1 2; 1.05 times the roof (fma); possible reasons: the clock was higher than when the roof was measured, the roof was measured too low (carm build on a quiet machine), flops were counted that did not run (removed or shared by the compiler), the time is too short, another unit (GPU) computes; 1"}, /* above the machine's */
+            {180, -1, 10, 180, 1, 0, 0, "", "dp",
+             "; its bytes were not counted; 0.45 own 0.9 2; as fast as its operations allow; with others, at most 2.0x is left; 0.45"},
+            {180, 100, -1, 180, 1, 0, 5, "", "dp",
+             "0.45 own 0.9 2; as fast as its operations allow; with others, at most 2.0x is left; ; its DRAM bytes were not counted; 0.45"},
+            {180, -1, -1, 180, 1, 5, 5, "", "dp",
+             "; its bytes were not counted; ; its DRAM bytes were not counted; 0"},
+            {180, 100, 10, -1, 1, -1, -1, "", "dp",
+             "0.45 ; at the ceiling of DRAM, which may bind it: try blocking for L2; at most 1.1x to the next ceiling, 2.2x to the roof; 0.45 ; below the ceiling of add: it may wait for divisions or dependent operations (try more independent ones) or execute too many other instructions; at most 1.1x to the ceiling above, 2.2x to the roof; 0.45"},
+            {190, 1000, 10, 190, 1, 5, 5, "", "dp",
+             "1 own 1 1; at the slope of L1, the roof: nothing is left; do more flops per byte (keep values in registers, use wider blocks); 0.475 own 0.95 2; as fast as its operations allow; with others, at most 2.0x is left; L1 1 DRAM 0.475 1"},
+            {180, 100, 10, 180, 1, 5, 5, "swaps", "",
+             "0.9 ; at the ceiling of DRAM, which may bind it: try blocking for L2; at most 1.1x to the next ceiling, 1.1x to the roof; 0.9 ; below the ceiling of peak: it may wait for divisions or dependent operations (try more independent ones) or execute too many other instructions; at most 1.1x to the ceiling above, 1.1x to the roof; 0.9"},
+            {30, 100, 10, 30, 1, 5, 5, "op", "int8",
+             "0.75 own 0.75 1; at the ceiling of DRAM, which may bind it: try blocking for L2; at most 1.3x to the next ceiling, 1.3x to the roof; 0.75 own 0.75 1; below the ceiling of add: it may wait for divisions or dependent operations (try more independent ones) or execute too many other instructions; at most 1.3x to the ceiling above, 1.3x to the roof; L1 0.75 DRAM 0.75 0.75"},
+        };
+    roofs[0].compute = both;
+    roofs[0].ncompute = 3;
+    struct carm_place_choices *all[] = {
+        choices_of((struct carm_place_words){.metric = NULL}),
+        choices_of((struct carm_place_words){.metric = "swaps", .peak = "200"})};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_point p = carm_point_blank();
+        char text[1024];
+        p.flops = p.operations = cases[i].flops;
+        p.bytes = cases[i].bytes;
+        p.dram_bytes = cases[i].dram;
+        p.level_bytes[0] = cases[i].l2;
+        p.level_bytes[1] = cases[i].l3;
+        p.seconds = cases[i].seconds;
+        p.metric = cases[i].metric;
+        p.precision = cases[i].precision;
+        p.isa = "avx2";
+        p.threads = 1;
+        if (cases[i].adds >= 0.0) {
+            p.mix.q[CARM_RUNMIX_FP] = p.mix.q[CARM_RUNMIX_ADDS] = p.mix.q[CARM_RUNMIX_INT_ADDS] =
+                p.mix.q[CARM_RUNMIX_INT] = cases[i].adds;
+            p.mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = cases[i].adds / 32;
+            p.mix.q[CARM_RUNMIX_MULS] = p.mix.q[CARM_RUNMIX_FMAS] = 0;
+        }
+        const struct carm_placed *d = fill_with(all[*cases[i].metric == 's'], &p, NULL, "");
+        size_t used = 0;
+        for (int k = 0; k < 2; k++) {
+            if (d->has[k]) {
+                used += (size_t)snprintf(text + used, sizeof text - used, "%.4g %s",
+                                         d->place[k].share, d->has_own[k] ? "own " : "");
+            }
+            if (d->has[k] && d->has_own[k]) {
+                used += (size_t)snprintf(text + used, sizeof text - used, "%.4g %.4g",
+                                         d->own_roof[k].share, d->own_roof[k].gain);
+            }
+            used += (size_t)snprintf(text + used, sizeof text - used, "; %s; ",
+                                     d->has[k] ? d->place[k].advice : d->why[k].text);
+        }
+        for (size_t k = 0; d->has_levels && k < d->levels.n; k++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s %.4g ",
+                                     d->levels.at[k].name, d->levels.at[k].share);
+        }
+        (void)snprintf(text + used, sizeof text - used, "%.4g", carm_placed_explains(d));
+        assert_string_equal(text, cases[i].told);
+    }
+    roofs[0].compute = dp;
+    roofs[0].ncompute = 1;
+}
+
 /* Operations of another metric in place of flops. */
 TEST(counted_operations)
 {
