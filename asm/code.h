@@ -31,24 +31,26 @@ struct carm_code_spec {
     enum carm_kind kind;
     enum carm_isa isa;
     enum carm_precision precision;
-    struct carm_mix mix;     /* kinds A, C and W: carm_kind_has_mix */
-    enum carm_op op;         /* kinds B, C and W, which execute flops */
-    unsigned units;          /* memory units in the loop (mix), >= 1; R: lines that it reads */
-    unsigned fps;            /* floating-point instructions in the loop (flops): a multiple of the
+    struct carm_mix mix; /* kinds A, C and W: carm_kind_has_mix */
+    enum carm_op op;     /* kinds B, C and W, which execute flops */
+    unsigned units;      /* memory units in the loop (mix), >= 1; R: lines that it reads */
+    unsigned fps;        /* floating-point instructions in the loop (flops): a multiple of the
                               * operation's turns, 2 or 3 */
-    unsigned chains;         /* independent chains they form (flops), 1 .. carm_code_max_chains */
-    unsigned ints;           /* integer additions in the loop: W >= 1; B any number, for a share of
+    unsigned
+        chains;    /* independent chains of these instructions (flops), 1 .. carm_code_max_chains */
+    unsigned ints; /* integer additions in the loop: W >= 1; B any number, for a share of
                               * floating point in the instruction mix; 0 in other kinds */
-    unsigned prefetch_bytes; /* software prefetch this far ahead, 0 = none (mix): where loads come
-                              * from, and of two streams also where ordinary stores go */
+    unsigned prefetch_bytes; /* distance of software prefetches, 0 = none (mix): of loaded streams,
+                              * and of two streams also the target of ordinary stores */
     enum carm_order order;   /* mix */
     unsigned block;          /* CARM_ORDER_BLOCK: units of a block, 0 = the whole loop */
     unsigned streams;        /* 2 .. 6: arrays, `extra` bytes from one to the next (asm/image.h),
-                              * which advance alike. Loads alone, stores alone and updates take
-                              * turns in them. With loads and stores every access of a unit has an
-                              * array for itself: copy is 1:1 in 2, the triad 2:1 in 3; with twice as
-                              * many every second unit has the other arrays. The first arrays are
-                              * loaded from. An update is one access here: y += a x is 2:1update in 2. 0 and 1: one stream (A and C) */
+                              * which advance by the same bytes. Loads alone, stores alone and updates
+                              * go to the arrays in turn. With loads and stores every access of a unit
+                              * has its own array: copy is 1:1 in 2, the triad 2:1 in 3; with twice as
+                              * many arrays every second unit has the second half. Loads use the first
+                              * arrays. An update counts as one access: y += a x is 2:1update in 2.
+                              * 0 and 1: one stream (A and C) */
     unsigned stride;         /* lines from one line that is loaded to the next; 0 and 1: contiguous.
                               * Loads only, whole lines (A) */
 };
@@ -63,24 +65,24 @@ struct carm_account {
     uint64_t fp_instructions;
     uint64_t flops; /* an FMA counts two per lane */
     uint64_t prefetches;
-    uint64_t int_instructions;              /* additions of kinds B and W; neither loop control nor
+    uint64_t int_instructions; /* additions of kinds B and W; neither loop control nor
                                              * the addresses of kind R */
-    uint64_t instructions;                  /* all of the body, loop control included */
-    uint64_t stride_bytes;                  /* each stream advances by this in an iteration: what is
-                                             * loaded and stored there, times the stride; R: 0 */
+    uint64_t instructions;     /* all of the body, loop control included */
+    uint64_t stride_bytes;     /* bytes by which each stream advances in an iteration: its
+                                             * loaded and stored bytes times the stride; R: 0 */
     uint64_t setup_loads, setup_load_bytes; /* constants, once each call */
 };
 
 enum {
-    CARM_CODE_NAME_MAX = 64,           /* the room a name needs, with the terminating zero */
+    CARM_CODE_NAME_MAX = 64,           /* bytes of a name, with the terminating zero */
     CARM_CODE_INSTRUCTIONS_MAX = 4096, /* of a loop body: stays inside a 32 KiB instruction cache */
     CARM_CODE_UNITS_MAX = 2048,
     CARM_CODE_STRIDE_MAX = 4096, /* lines: 256 KiB */
-    CARM_CODE_STREAMS_MAX = 6,   /* as many as addresses of three registers reach: asm/carm.inc */
+    CARM_CODE_STREAMS_MAX = 6,   /* three registers with distances reach no more: asm/carm.inc */
     CARM_LINE_BYTES = 64,        /* of every x86-64 cache */
     CARM_TILE_CHAINS = 6, /* of 8 tiles, two of which are factors; loads and stores need two more */
     CARM_CODE_USUAL_CHAINS =
-        10, /* every ISA has room for them; a latency of 4 and 2 pipes need 8 */
+        10, /* every ISA has registers for 10; a latency of 4 cycles in 2 pipes needs 8 */
 };
 
 /* The name of a code, e.g. "A.avx512.dp.2:1.u8.p1024.block", "B.avx2.dp.fma.f40.c10",
@@ -97,7 +99,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
 /* Checks that a specification can be generated (ranges, FMA with its ISA, ...): 0 or -CARM_EINVAL */
 int carm_code_check(const struct carm_code_spec *spec, struct carm_err *err);
 
-/* Loads and stores in lowest terms: 2:2 is a copy as 1:1 is. */
+/* Loads and stores in lowest terms: 2:2 becomes 1:1. */
 struct carm_mix carm_mix_lowest(const struct carm_mix *mix);
 
 /* Number of streams that a code prefetches: all but the targets of non-temporal stores. */
@@ -112,16 +114,16 @@ bool carm_kind_has_flops(enum carm_kind kind);
 
 /* Issue slots that one pass of the loop body takes, at least: one for each instruction, but one for
  * `dec rcx; jnz` together, which the decoders fuse from Sandy Bridge to Cannon Lake and from Zen 3
- * on. Intel since Ice Lake and AMD before Zen 3 issue these two apart: there one slot of an
- * iteration is missing, 1% of a loop of 100. Vectors wider than the core's datapaths and divisions
- * may take more than one.
+ * on. Intel since Ice Lake and AMD before Zen 3 issue dec and jnz apart: there the result is one slot
+ * of an iteration too low, 1% of a loop of 100. Vectors wider than the core's datapaths and divisions
+ * may take more than one slot.
  * source: Intel 64 and IA-32 Architectures Optimization Reference Manual (248966) and Agner Fog,
  * The microarchitecture of Intel, AMD and VIA CPUs, both under macro-fusion; the generations from
  * the table in "x86 macro-op fusion notes", corsix.org */
 uint64_t carm_account_slots(const struct carm_account *account);
 
-/* Chains that the registers leave room for: a code that loads and stores needs two of them, an
- * operation two for its constants. */
+/* The largest number of chains: registers, less two in a code that loads and stores, and less two
+ * for an operation's constants. */
 unsigned carm_code_max_chains(const struct carm_code_spec *spec);
 
 /* ---- operational intensity of kind C */
@@ -135,7 +137,7 @@ void carm_code_intensity(const struct carm_code_spec *spec, uint64_t *flops, uin
  * returns 0 or -CARM_EINVAL */
 int carm_code_set_intensity(struct carm_code_spec *spec, double ai, struct carm_err *err);
 
-/* The same with the shortest loop whose intensity is within tolerance (relative) of ai, so that it
- * can be unrolled to the length that runs best; the nearest one where none is within. */
+/* carm_code_set_intensity with the shortest loop whose intensity is within tolerance (relative) of ai, so that
+ * the loop can be unrolled to the length that runs best; the nearest intensity if none is within tolerance. */
 int carm_code_near_intensity(struct carm_code_spec *spec, double ai, double tolerance,
                              struct carm_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Machine code to the few instructions that test codes are made of, by disassembly (Zydis). Knows
- * nothing of the macros that emitted them. */
+/* Disassembles machine code (Zydis) into the few instructions that test codes consist of. Does not
+ * depend on the macros that emitted the instructions. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ enum carm_insn_role {
     CARM_INSN_NOP,
     CARM_INSN_REWIND,   /* mov rax, rdi: back to the window's start */
     CARM_INSN_RECHARGE, /* mov rcx, rsi: the iterations of a pass */
-    CARM_INSN_APART,    /* mov r9, rcx: how far streams are from one another */
-    CARM_INSN_APART_3,  /* lea r10, [r9 + 2*r9]: three times that */
-    CARM_INSN_APART_5,  /* lea r11, [r9 + 4*r9]: five times that */
+    CARM_INSN_APART,    /* mov r9, rcx: the distance from one stream to the next */
+    CARM_INSN_APART_3,  /* lea r10, [r9 + 2*r9]: three times the distance */
+    CARM_INSN_APART_5,  /* lea r11, [r9 + 4*r9]: five times the distance */
     CARM_INSN_LOAD,     /* to a vector register */
     CARM_INSN_STORE,    /* from a vector register */
     CARM_INSN_NT_STORE, /* past the caches; from a vector or a general register */
@@ -33,7 +33,7 @@ enum carm_insn_role {
     CARM_INSN_DOT, /* vpdpbusd, vpdpwssd, vdpbf16ps, and of tiles tdpbssd, tdpbf16ps, tdpfp16ps: reg =
                        * reg + products of src[0] and src[1] */
     CARM_INSN_MADD52, /* vpmadd52luq: reg = reg + low bits of src[0] * src[1] */
-    CARM_INSN_POPCNT, /* of the register itself */
+    CARM_INSN_POPCNT, /* source and destination are one register */
     CARM_INSN_FLIP,   /* exclusive or of vectors: no operation */
     CARM_INSN_INT,    /* add of r8 .. r11 or rcx to r8 .. r11, in 64 or 32 bits */
     CARM_INSN_STEP,   /* add rax, immediate */
@@ -94,22 +94,22 @@ struct carm_insn {
     unsigned length; /* bytes */
     enum carm_insn_role role;
     enum carm_insn_set set;
-    unsigned bytes; /* accessed in memory; of the lanes that FP and FLIP work on; of an INT */
-    unsigned element_bytes; /* of one element, of operands; 0 = the instruction has none */
-    unsigned
-        columns;   /* of a product of tiles: each element of src[0], all of which are `bytes`, meets
-                             * so many of src[1]; else 1 */
-    int precision; /* of a dot product: enum carm_precision of its factors; else -1 */
+    unsigned bytes; /* of the memory access; of all lanes of FP and FLIP; of an INT's operand */
+    unsigned element_bytes; /* of one element of the operands; 0 = the instruction has none */
+    unsigned columns; /* of a product of tiles: elements of src[1] that each element of src[0] is
+                             * multiplied with (all of src[0] are `bytes`); else 1 */
+    int precision;    /* of a dot product: enum carm_precision of its factors; else -1 */
     unsigned vector_bytes; /* of the widest vector register that it writes, 0 = none */
     int reg;    /* vector register loaded, stored or changed; of INT the general one; -1 = none */
-    int src[2]; /* registers of the same file that FP, FLIP and INT read besides; -1 = none */
+    int src[2]; /* further registers of the same file that FP, FLIP and INT read; -1 = none */
     enum carm_insn_base base; /* of the memory operand */
     int64_t value; /* displacement from the base, address in the image, immediate or target */
 };
 
-/* Decodes image[begin .. end). Bytes and columns of tiles are those of the shape that the code itself
- * loads from the image, and their addresses before the loop are those of constants. *insns [*n] is to be released with free; untouched on error.
- * Refuses what is outside the repertoire: other instructions, prefixes, masks, broadcasts and
+/* Decodes image[begin .. end). Bytes and columns of tiles come from the shape that the code itself
+ * loads from the image; before the loop, tiles are loaded from constants. *insns [*n] is to be released
+ * with free; untouched on error.
+ * Refuses code outside the repertoire: other instructions, prefixes, masks, broadcasts and
  * roundings, other addresses than those of enum carm_insn_base, writes to other general
  * registers than rax, rcx, rdx and r8 to r11; tiles without a shape, whose rows do not follow one
  * another in memory, or whose shapes do not fit in a product.

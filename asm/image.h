@@ -8,14 +8,14 @@
 #include "asm/code.h"
 #include "asm/recount.h"
 
-/* ---- an image as nasm writes it: codes, constants, and a table of where each code lies and the account
- * that the macros kept (CODE_END of asm/carm.inc) */
+/* ---- an image as nasm writes it: codes, constants, and a table with each code's place and the account
+ * of the macros (CODE_END of asm/carm.inc) */
 
 /* A view of an assembled image, whose bytes are borrowed. */
 struct carm_code_table {
     const uint8_t *bytes; /* of the whole image, unaligned */
     size_t size;
-    uint64_t begin; /* offset of the table, which is also where codes and constants end */
+    uint64_t begin; /* offset of the table, and end of codes and constants */
     size_t n;       /* codes in it */
 };
 
@@ -37,7 +37,7 @@ bool carm_code_table_find(const struct carm_code_table *table, const char *name,
 /* ---- the built-in image: test codes that were assembled when this program was built, sorted by name.
  * carm_image_open recounts each code that it takes from here, as it does with fresh ones. */
 
-/* builtin.asm, compressed: of no bytes in the build's own tools and in most tests, which assemble all */
+/* builtin.asm, compressed; empty in the build's own tools and in most tests, which assemble all codes */
 extern const uint8_t carm_builtin_packed[];
 extern const uint8_t carm_builtin_end[];
 
@@ -45,24 +45,24 @@ extern const uint8_t carm_builtin_end[];
  * returns 0, -CARM_EFORMAT (the program's file is damaged) or -CARM_ENOMEM */
 int carm_builtin_open(struct carm_code_table *builtin, struct carm_err *err);
 
-/* Where the constants of an image begin, which end with its part of codes: behind its last code. */
+/* Where the constants of an image begin: behind its last code. */
 uint64_t carm_builtin_constants(const struct carm_code_table *builtin);
 
 /* ---- codes that run */
 
 /* window      start of the window, aligned to 64 bytes (NULL for kind B)
  * iterations  loop iterations in one pass, >= 1
- * passes      >= 1; each begins the window anew, but in kind R goes on with the next lines
- * extra       several streams: bytes from the window's part of one to that of the next; kind R: the
- *             first state of the generator, whose lowest 6 bits are 64 less the binary logarithm of
- *             the lines that window has; else unused */
+ * passes      >= 1; each pass begins at the window's start, but in kind R goes on with the next lines
+ * extra       several streams: bytes from one stream's part of the window to the next one's; kind R: the
+ *             first state of the generator, whose lowest 6 bits are 64 - log2(lines of the window);
+ *             else unused */
 typedef void carm_code_fn(void *window, uint64_t iterations, uint64_t passes, uint64_t extra);
 
 struct carm_code {
     struct carm_code_spec spec;
     char name[CARM_CODE_NAME_MAX];
     struct carm_code_layout layout;
-    struct carm_account account; /* assembled and recounted: both agree */
+    struct carm_account account; /* of the macros; equal to the recount */
     carm_code_fn *run;
 };
 
@@ -80,7 +80,7 @@ struct carm_image {
 int carm_image_open(struct carm_image **image, const struct carm_code_spec *specs, size_t n,
                     struct carm_err *err);
 
-/* The same with other built-in codes than the program's own: sorted by name; n = 0 for none. */
+/* carm_image_open with other built-in codes than the program's own: sorted by name; n = 0 for none. */
 int carm_image_open_from(struct carm_image **image, const struct carm_code_table *builtin,
                          const struct carm_code_spec *specs, size_t n, struct carm_err *err);
 
@@ -98,7 +98,7 @@ int carm_image_assemble(const struct carm_code_spec *specs, size_t n, uint8_t **
 
 /* Assembles the source that `put` writes, in a temporary folder, with nasm. *bytes [*size] is to be released with
  * free.
- * expand  the macros in a run of nasm of their own: faster for some 50 codes and more
+ * expand  expands the macros in a separate run of nasm: faster from some 50 codes on
  * returns 0; -CARM_ENOTSUP (no nasm), -CARM_EIO, -CARM_ENOMEM, -CARM_EINTR */
 int carm_image_nasm(void (*put)(FILE *out, const void *arg), const void *arg, bool expand,
                     uint8_t **bytes, size_t *size, struct carm_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Instruction sets, precisions, operations and mixes of loads and stores: one table each. Names and their
- * checks, option words, help, completion, the generator's arguments and what the processor must have come
- * from here. asm/carm.inc has the macros. */
+ * checks, option words, help, completion, the generator's arguments and the CPUID bits that a code needs
+ * come from these tables. asm/carm.inc has the macros. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 /* ---- the tables ----------------------------------------------------------------------------------
  * Rows are (id, name, help, members of the struct below); FIRST takes the first row, NEXT the others. */
 
-/* Vectors (CARM_VECTOR_ISAS), narrowest first; then tiles. What asks for the widest ISA asks for vectors.
+/* Vectors (CARM_VECTOR_ISAS), narrowest first; then tiles. "The widest ISA" never means tiles.
  * source of the sizes: Intel 64 and IA-32 Architectures SDM, volume 1, 18.1, palette 1 */
 #define CARM_ISA_TABLE(FIRST, NEXT)                                                               \
     FIRST(SCALAR, "scalar", "one element at a time", .family = "xmm", .registers = 16)            \
@@ -30,7 +30,7 @@
     NEXT(AMX, "amx", "tiles of 16 rows of 64 bytes", .vector_bytes = 1024, .columns = 16,         \
          .family = "tmm", .registers = 8, .needs = {.xcr0 = 0x60000, .leaf7_edx = 1U << 24})
 
-/* What follows sp has no scalar form, and its instructions are the rows of CARM_FORM_TABLE alone. */
+/* Precisions after sp have no scalar form; their only instructions are the rows of CARM_FORM_TABLE. */
 #define CARM_PRECISION_TABLE(FIRST, NEXT)                                                      \
     FIRST(DP, "dp", "double precision", .bytes = 8, .scalar = "sd", .packed = "pd",            \
           .flip = {"xorpd", "pxorq"}, .element = "rsi", .data = "dq")                          \
@@ -48,13 +48,12 @@
     NEXT(INT8, "int8", "of 8 bits", .bytes = 1, .flip = {"pxor", "pxord"}, .forms = true,      \
          .integer = true)
 
-/* Each alternates between two or three instructions, which keep a chain's values normal for ever. A
- * name with a plus is a mixture.
+/* Each operation alternates between two or three instructions, which keep a chain's values normal for
+ * ever. A name with a plus is a mixture.
  *
- * Which mixtures: those that can beat FMA alone. Multiplications take the pipes of FMA, so only
- * additions can come beside them, as many for each FMA as there are pipes that add alone for each
- * pipe of FMA: 2 and 2 on Zen, 1 and 2 on Golden Cove (data/microarchitectures.json). More additions
- * take pipes from FMA. */
+ * The mixtures are those that can be faster than FMA alone. Multiplications take FMA's pipes, so only
+ * additions are added: for each FMA as many as there are add-only pipes for each pipe of FMA, 2 and 2
+ * on Zen, 1 and 2 on Golden Cove (data/microarchitectures.json). More additions take pipes from FMA. */
 #define CARM_OP_TABLE(FIRST, NEXT)                                                                 \
     FIRST(FMA, "fma", "fused multiply-add", .turns = {"FMA %u, 12, 13", "FNMA %u, 12, 13"},        \
           .nturns = 2, .flops = 4, .fused = true, .constants = CARM_ROW_FMA)                       \
@@ -86,10 +85,10 @@
          .flops = 2, .constants = CARM_ROW_ADD, .forms = true)
 
 /* The instructions of precisions and operations that exist in some ISAs only: precision, operation,
- * ISAs (X, Y, Z, T: sse, avx2, avx512, amx), what follows the mnemonic's stem (v, p and the operation) in the macros, and what the CPU
- * must have besides the ISA. Macros of their own emit the bytes of what NASM 2.16 cannot write:
- * VEX-encoded dot products, FMA in half precision and its product of tiles. A product of tiles needs
- * three different ones; its factors change places in turn.
+ * ISAs (X, Y, Z, T: sse, avx2, avx512, amx), the suffix after the mnemonic's stem (v, p and the operation) in the
+ * macros, and the CPUID bits that are needed beside the ISA's. Special macros emit the bytes of instructions that
+ * NASM 2.16 cannot write: VEX-encoded dot products, FMA in half precision and its product of tiles. A product of
+ * tiles needs three different tiles; its factors change places in turn.
  * source: Intel 64 and IA-32 Architectures SDM, volume 2, "CPUID feature flag" of each */
 #define CARM_FORM_TABLE(FORM)                                                                  \
     FORM(FP16, FMA, Z, "ph", .turns = {"FMAPH 0xb8, %u, 12, 13", "FMAPH 0xbc, %u, 12, 13"},    \
@@ -170,7 +169,7 @@
          .loads = 2, .stores = 1, .update = true)                                             \
     NEXT(NT, "nt", "non-temporal stores", .stores = 1, .nontemporal = true)
 
-/* Words of an option: "scalar|sse|avx|avx2|avx512"; the same as a list: "2:1,1:1"; and with the help:
+/* Words of an option: "scalar|sse|avx|avx2|avx512"; separated by commas: "2:1,1:1"; and with the help:
  * "dp (double precision), sp (single precision)". */
 #define CARM_ROW_NAME(id, name, ...)             name
 #define CARM_ROW_BAR_NAME(id, name, ...)         "|" name
@@ -204,13 +203,13 @@ struct carm_isa_row {
     const char *name;
     const char *help;
     unsigned vector_bytes; /* of a vector or a tile; 0 = one element */
-    unsigned columns; /* of a tile's products: each element of the first factor meets so many of
-                            * the second; 0 = there are no tiles */
+    unsigned columns; /* of a product of tiles: elements of the second factor that each element of
+                            * the first is multiplied with; 0 = the ISA has no tiles */
     unsigned registers;
     const char *family; /* of registers */
     bool vex;           /* operations of three operands, in VEX or EVEX encoding */
     bool evex;
-    bool lacks_fma; /* the others have FMA3 of their width */
+    bool lacks_fma; /* false: the ISA has FMA3 of its width */
     struct carm_cpu_bits needs;
 };
 
@@ -222,22 +221,22 @@ struct carm_precision_row {
     const char *flip[2];         /* exclusive or: in SSE and VEX encoding, in EVEX encoding */
     const char *element;         /* general register for one element */
     const char *data;            /* NASM's directive for constants */
-    bool forms;                  /* it has what CARM_FORM_TABLE has, else all but what it has */
-    bool integer;                /* its operations are no flops */
+    bool forms;   /* it has only operations with a row in CARM_FORM_TABLE; false: all without */
+    bool integer; /* its operations are not flops */
 };
 
 enum {
     CARM_TURNS_MAX = 3,
     /* rows of the table of constants (carm_gen_constant); rows 0 to 25 start the chains */
-    CARM_ROW_FMA = 26,   /* the factors of what is added and taken away in turn; also the radicands
-                             * of sqrt */
-    CARM_ROW_MAD = 28,   /* factor, summand */
-    CARM_ROW_ADD = 30,   /* summand, its negative */
-    CARM_ROW_MUL = 32,   /* factor, its inverse; also the divisors of div */
-    CARM_ROW_SIGN = 34,  /* -0.0: flips signs in UPDATE */
-    CARM_ROW_STORE = 35, /* data that ST writes */
-    CARM_ROW_FMA_ADD = 36,  /* the factor of a square, what takes that square away again */
-    CARM_ROW_FMA2_ADD = 38, /* the same, what takes away two squares */
+    CARM_ROW_FMA = 26,  /* the factors of the product that is added and subtracted in turn; also the
+                             * radicands of sqrt */
+    CARM_ROW_MAD = 28,  /* factor, summand */
+    CARM_ROW_ADD = 30,  /* summand, its negative */
+    CARM_ROW_MUL = 32,  /* factor, its inverse; also the divisors of div */
+    CARM_ROW_SIGN = 34, /* -0.0: flips signs in UPDATE */
+    CARM_ROW_STORE = 35,    /* data that ST writes */
+    CARM_ROW_FMA_ADD = 36,  /* the factor of a square; minus the square */
+    CARM_ROW_FMA2_ADD = 38, /* the factor of a square; minus two squares */
     CARM_ROWS = 40,
 };
 
@@ -249,7 +248,7 @@ struct carm_op_row {
     unsigned nturns;
     unsigned flops;     /* of all turns, for each lane */
     bool fused;         /* needs FMA3, or a form of its own */
-    bool forms;         /* it exists where CARM_FORM_TABLE has it */
+    bool forms;         /* it exists only with a row in CARM_FORM_TABLE */
     bool mixture;       /* of operations on different pipes */
     unsigned constants; /* the first of its two rows of constants */
 };
@@ -258,10 +257,11 @@ struct carm_op_row {
 struct carm_form {
     enum carm_precision precision;
     enum carm_op op;
-    unsigned isas;                     /* a bit for each enum carm_isa */
-    const char *suffix;                /* what completes the macros' mnemonic */
-    const char *turns[CARM_TURNS_MAX]; /* in place of the operation's; NULL = those */
-    struct carm_cpu_bits needs;        /* beside those of the ISA */
+    unsigned isas;      /* a bit for each enum carm_isa */
+    const char *suffix; /* suffix of the macros' mnemonic */
+    const char
+        *turns[CARM_TURNS_MAX]; /* in place of the operation's turns; NULL = the operation's */
+    struct carm_cpu_bits needs; /* beside the ISA's bits */
 };
 
 struct carm_mix {
@@ -304,14 +304,14 @@ unsigned carm_isa_lanes(enum carm_isa isa, enum carm_precision precision);
 const struct carm_form *carm_form_find(enum carm_isa isa, enum carm_precision precision,
                                        enum carm_op op);
 
-/* It has an operation in this precision. */
+/* Whether the ISA has an operation in this precision. */
 bool carm_isa_has_precision(enum carm_isa isa, enum carm_precision precision);
 
-/* The operation exists in this ISA and precision: those with FMAs not in `avx`, by definition
+/* Whether the operation exists in this ISA and precision. By definition, `avx` has no operations with FMAs
  * (`scalar`, `sse`, `avx2` and `avx512` use FMA3 of their width). */
 bool carm_isa_has_op(enum carm_isa isa, enum carm_precision precision, enum carm_op op);
 
-/* Tiles have ordinary loads and stores alone. */
+/* Whether the ISA has the mix: tiles have only ordinary loads and stores. */
 bool carm_isa_has_mix(enum carm_isa isa, const struct carm_mix *mix);
 
 bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
@@ -319,8 +319,8 @@ bool carm_mix_equal(const struct carm_mix *a, const struct carm_mix *b);
 /* Vectors that one unit covers. */
 unsigned carm_mix_slots(const struct carm_mix *mix);
 
-/* Of them those that are loaded alone: neither stored to nor updated. */
+/* Vectors of a unit that are only loaded: neither stored to nor updated. */
 unsigned carm_mix_plain_loads(const struct carm_mix *mix);
 
-/* Loads alone, stores alone or updates alone: one sort of slots. */
+/* Whether the mix is loads alone, stores alone or updates alone. */
 bool carm_mix_is_pure(const struct carm_mix *mix);

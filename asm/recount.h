@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The recount: instructions, bytes and flops of a test code, found from its bytes alone with a
+/* The recount: instructions, bytes and flops of a test code, from its machine code alone, with a
  * disassembler (Zydis). */
 #pragma once
 
@@ -13,14 +13,14 @@ struct carm_code_layout {
 
 /* Disassembles one code and counts one pass of its loop body and its setup.
  * image  [size] bytes, as NASM wrote them
- * element_bytes  of what an `and` or `or` works on, which its bytes do not say; 0: there is none
+ * element_bytes  of the operands of `and` or `or`, which the machine code does not show; 0: the code has none
  * out    the recount; every field of struct carm_account is found from the bytes
  * Refuses, naming offset and instruction: an instruction outside the repertoire of test codes; a
- * memory access in the loop that is not [rax + offset], [r8 + offset] of a second stream or [rdi + r11 +
+ * memory access in the loop that is not [rax + offset], a stream's (enum carm_insn_base) or [rdi + r11 +
  * offset] of a random line, and one in the setup that is not a constant in the image; slots of a stream
- * that overlap, leave a gap or do not fill its stride (prefetches apart, and lines that a loop of loads
- * alone leaves out, always as many); accesses out of order (loads among loads and stores among stores
- * increase); two streams that do not advance alike; random lines by another generator than Knuth's, not
+ * that overlap, leave a gap or do not fill its stride (except prefetches, and the constant number of lines
+ * that a loop of loads alone leaves out); accesses out of order (addresses of loads increase, and addresses of
+ * stores); streams that advance by different bytes; random lines by another generator than Knuth's, not
  * read whole, or with anything between its steps; a loop that is not closed by `dec rcx; jnz loop_begin`
  * (random lines: rax); a code without the pass loop (`dec rdx; jnz`), or whose passes do not begin anew;
  * writes to registers that the convention protects, a missing vzeroupper after vectors wider than 16
@@ -29,7 +29,7 @@ struct carm_code_layout {
 int carm_recount(const uint8_t *image, size_t size, const struct carm_code_layout *layout,
                  unsigned element_bytes, struct carm_account *out, struct carm_err *err);
 
-/* Compares a recount with the account that the macros kept and with the specification: loads,
+/* Compares a recount with the account of the macros and with the specification: loads,
  * stores, bytes, flops, the stream and the slot of each access, strides, integer additions and their
  * turns, prefetches, their streams and their distance, FP operations by kind and form (FMA only as
  * vfmadd231 and vfnmadd231), vector width, precision, number of chains, non-temporal stores, stride,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one way in which arrays grow. */
+/* All growing arrays use these functions. */
 #pragma once
 
 #include <stddef.h>
@@ -9,14 +9,15 @@
 /* Makes room for more elements behind the first n. The room doubles, so that adding n elements
  * one at a time costs n steps.
  * items  address of a pointer to the array, which may move; to be released with free
- * room   number of elements that fit, in and out; NULL = n: the array is kept without spare room
+ * room   in, out: number of elements that fit; NULL = n, for an array without spare room
  * size   bytes of an element
  * what   names the array in messages: "the model"
  * returns 0, or -CARM_ENOMEM with everything as it was */
 int carm_array_grow(void *items, size_t *room, size_t n, size_t more, size_t size, const char *what,
                     struct carm_err *err);
 
-/* Appends a copy of an element to the first n, in and out; the others are as those of carm_array_grow.
+/* Appends a copy of an element after the first n. Other arguments: see carm_array_grow.
+ * n        in, out
  * element  [size], not in the array */
 int carm_array_append(void *items, size_t *room, size_t *n, const void *element, size_t size,
                       const char *what, struct carm_err *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that the build puts into the program, as zero-terminated text: plots/NAME.gp is
  * carm_asset_plot_NAME, with '-' as '_', and data/NAME.json carm_asset_data_NAME.
- * Those of data/sol-NAME.yaml are declared where they are used, in models/sol/data.c. Of the pages of carm
- * report and carm fleet report: html, css (the fleet's has the report's before its own), all scripts as
- * one, d3 ("" where the build found none) and its licence, and the sources of a content security policy,
- * which are the hashes of style, d3 and script. */
+ * The texts of data/sol-NAME.yaml are declared in models/sol/data.c. Texts for the pages of carm report and
+ * carm fleet report: html, css (the fleet's css begins with the report's), all scripts as one, d3 ("" where
+ * the build found none) and its licence, and the sources of a content security policy: the hashes of style,
+ * d3 and script. */
 #pragma once
 
 #include <stdint.h>

@@ -19,7 +19,7 @@ enum {
 
 struct carm_csv_field {
     char *text;          /* zero-terminated, without its quotes; until the next record is read */
-    size_t line, column; /* where it begins, both from 1; columns are characters */
+    size_t line, column; /* begin of the field, both from 1; columns are characters */
     bool quoted;
 };
 
@@ -39,8 +39,8 @@ const char *carm_csv_peek(struct carm_csv *csv, size_t *n);
  * returns 0, -CARM_EIO, -CARM_EFORMAT (a zero byte, UTF-16) */
 int carm_csv_read(struct carm_csv *csv, char *dst, size_t room, size_t *n, struct carm_err *err);
 
-/* The next line as it is, without its end (carm_csv_ended says whether it has one), in place of a record.
- * *line may be changed, and is good until the next call.
+/* The next line unchanged, without its line end (carm_csv_ended: whether there was one), in place of a record.
+ * *line may be changed, and is valid until the next call.
  * returns 1, 0 at the end, errors as above or -CARM_ENOMEM */
 int carm_csv_line(struct carm_csv *csv, char **line, struct carm_err *err);
 
@@ -50,8 +50,8 @@ int carm_csv_line(struct carm_csv *csv, char **line, struct carm_err *err);
 int carm_csv_next(struct carm_csv *csv, struct carm_csv_field **fields, size_t *n,
                   struct carm_err *err);
 
-/* Whether the record that came last has its line's end; without one the file may be cut off, and half a
- * number looks like one. */
+/* Whether the latest record has a line end. Without it the file may be cut off, and half a number looks
+ * like a number. */
 bool carm_csv_ended(const struct carm_csv *csv);
 
 /* The file's name in messages; borrowed. */
@@ -64,8 +64,8 @@ void carm_csv_close(struct carm_csv *csv); /* NULL allowed */
  * blanks), or begins with '#' (a comment to the reader above). The stream is not locked. */
 void carm_csv_put(FILE *out, const char *text);
 
-/* The same for text from a file that may be shown in a terminal: each byte but a tab, CR or LF that
- * carm_text_clean (base/text.h) takes for harmful becomes '?'. */
+/* carm_csv_put for text from a file that may be shown in a terminal: bytes that carm_text_clean
+ * (base/text.h) replaces, except tab, CR and LF, become '?'. */
 void carm_csv_put_clean(FILE *out, const char *text);
 
 /* A number: whole ones below 2^53 in full, others with twelve digits, nothing for one that is not

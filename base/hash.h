@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The one hash table: strings, kept once and numbered from 0 in the order of their insertion;
- * millions of them. The caller keeps data of a string in an array with this index. Each run has
+ * millions of strings. The caller keeps data of a string in an array with this index. Each run has
  * its own secret seed, so that no file can provoke collisions. */
 #pragma once
 
@@ -26,7 +26,7 @@ void carm_names_open(struct carm_names *names);
 void carm_names_close(struct carm_names *names); /* releases the strings and the table, not *h
                                                   * itself */
 
-/* The number of a string without NUL inside, which is new when it equals the old n.
+/* Finds or adds a string without NUL inside. The string is new if its number equals the former n.
  * returns 0; -CARM_ENOMEM; -CARM_EFORMAT when all strings together would pass 4 GiB */
 int carm_names_add(struct carm_names *names, const char *text, size_t length, uint32_t *number);
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* n: numbers before; heap has room for one more */
+/* Adds a value. n: numbers before the call; heap has room for one more */
 static inline void carm_heap_put(uint32_t *heap, uint32_t n, uint32_t value)
 {
     while (n > 0 && heap[(n - 1) / 2] > value) {
@@ -14,7 +14,7 @@ static inline void carm_heap_put(uint32_t *heap, uint32_t n, uint32_t value)
     heap[n] = value;
 }
 
-/* n: before, > 0 */
+/* Removes and returns the smallest. n: numbers before the call, > 0 */
 static inline uint32_t carm_heap_take(uint32_t *heap, uint32_t n)
 {
     const uint32_t least = heap[0];

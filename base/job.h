@@ -13,16 +13,17 @@ enum { CARM_HOST_MAX = 256 };
 
 struct carm_job {
     char id[128]; /* of the batch system: "4711", "4711_3" in a job array, "42.server"; "" = none */
-    char program[96]; /* the parallel program, the same on all nodes: the job, and after a dot what
-                        * tells one start from the next inside the job: "4711.0", "4711.1477246977",
+    char program
+        [96]; /* the parallel program, the same on all nodes: the job, a dot, and a number that
+                        * differs for each start inside the job: "4711.0", "4711.1477246977",
                         * "1477246977"; "" = none. Has no character that a shell or a CSV quotes. */
-    char step[512];   /* the same for all ranks of one launch (srun, mpirun) on this node, and for
+    char step[512]; /* the same for all ranks of one launch (srun, mpirun) on this node, and for
                         * no other launch; "" = not a rank, or a launch that cannot be identified */
-    bool ranked;      /* a launcher gives this process a rank */
-    long rank;        /* rank in the launch, from 0; 0 without a launch */
-    bool mpirun;      /* launched by Open MPI's mpirun */
-    bool mpi;         /* launched by an MPI, or by a PMIx server */
-    long tasks;       /* that srun started in this step; 0 = not srun, or unknown */
+    bool ranked;    /* a launcher gives this process a rank */
+    long rank;      /* rank in the launch, from 0; 0 without a launch */
+    bool mpirun;    /* launched by Open MPI's mpirun */
+    bool mpi;       /* launched by an MPI, or by a PMIx server */
+    long tasks;     /* that srun started in this step; 0 = not srun, or unknown */
 };
 
 /* Reads SLURM_*, PBS_JOBID, LSB_JOBID, OMPI_*, PMIX_*, PMI_RANK and MV2_COMM_WORLD_RANK. A launcher
@@ -42,11 +43,12 @@ void carm_clean_name(char *name);
 
 /* A file or folder of this user: $VARIABLE/carm/NAME, or $HOME/BELOW/carm/NAME where that variable is unset, empty
  * or not an absolute path (as the XDG specification has it).
- * returns as snprintf, or -1: HOME names no folder either */
+ * returns as snprintf, or -1: HOME is no absolute path either */
 int carm_user_path(char *path, size_t size, const char *variable, const char *below,
                    const char *name);
 
-/* Whether an open file of a kind (S_IFREG, S_IFDIR) is this user's, and nobody else may write it. status: out */
+/* Whether an open file has a kind (S_IFREG, S_IFDIR) and belongs to this user, and nobody else may write it.
+ * status  out */
 bool carm_user_owns(int fd, mode_t kind, struct stat *status);
 
 /* From now on the default model is that of a place of this machine: HOST.PLACE.json, with '-' for colons and

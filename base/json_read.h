@@ -15,8 +15,8 @@
 
 enum { CARM_JREAD_PLACE_MAX = 160 };
 
-/* Limits of a positive quantity of any unit here: a picosecond (loads of one chain in L1 took 0.77 ns on an Emerald
- * Rapids), and a thousand exaflop/s. */
+/* Limits of a plausible positive quantity in any unit of these files: a picosecond (loads of one chain in L1 took
+ * 0.77 ns on an Emerald Rapids), and a thousand exaflop/s. */
 #define CARM_JREAD_LEAST 1e-12
 #define CARM_JREAD_MOST  1e21
 
@@ -24,20 +24,20 @@ struct carm_jread {
     const char *file; /* the file's name in messages; borrowed */
     struct carm_err *err;
     int rc;                           /* 0 or a negative CARM_E* */
-    char place[CARM_JREAD_PLACE_MAX]; /* of the object in hand, as in roofs[0].memory[2] */
+    char place[CARM_JREAD_PLACE_MAX]; /* of the current object: "roofs[0].memory[2]" */
 };
 
 /* Parses the text. returns an object to be released with json_decref, or NULL with r->rc set: the
  * message has line and column */
 json_t *carm_jread_parse(struct carm_jread *r, const char *text, size_t size_bytes);
 
-/* Notes a failure unless there is one.
- * name  the member of the object in hand that is wrong, NULL for the object itself
- * fmt   goes on after the place: "is missing", ... */
+/* Notes a failure, unless one is noted already.
+ * name  the wrong member of the current object, NULL for the object itself
+ * fmt   the text after the place: "is missing", ... */
 __attribute__((format(printf, 3, 4))) void carm_jread_bad(struct carm_jread *r, const char *name,
                                                           const char *fmt, ...);
 
-/* Goes down into a member; carm_jread_leave with the answer brings back the old place. */
+/* Appends a member to the place. returns a value for carm_jread_leave, which restores the place. */
 __attribute__((format(printf, 2, 3))) size_t carm_jread_enter(struct carm_jread *r, const char *fmt,
                                                               ...);
 void carm_jread_leave(struct carm_jread *r, size_t old);
@@ -53,12 +53,12 @@ void carm_jread_name(struct carm_jread *r, json_t *obj, const char *name, char *
 
 bool carm_jread_bool(struct carm_jread *r, json_t *obj, const char *name);
 
-/* Finite numbers: any, positive and plausible, at least zero. */
+/* Finite numbers: any; positive and plausible; at least zero. */
 double carm_jread_number(struct carm_jread *r, json_t *obj, const char *name);
 double carm_jread_positive(struct carm_jread *r, json_t *obj, const char *name);
 double carm_jread_nonnegative(struct carm_jread *r, json_t *obj, const char *name);
 
-/* Whole numbers of at least min. 4096.0 is one too, as JSON knows one kind of number. */
+/* Whole numbers of at least min. 4096.0 is a whole number, too: JSON has one kind of number. */
 uint64_t carm_jread_count(struct carm_jread *r, json_t *obj, const char *name, uint64_t min);
 int carm_jread_int(struct carm_jread *r, json_t *obj, const char *name, int min);
 /* At least 1, or null, which is 0. */
@@ -68,8 +68,8 @@ uint64_t carm_jread_count_or_null(struct carm_jread *r, json_t *obj, const char 
 size_t carm_jread_numbers(struct carm_jread *r, json_t *obj, const char *name, size_t max,
                           double *v);
 
-/* An array of two numbers, at least zero, that hold value between them. A value that was computed
- * from other members may miss them by its rounding. */
+/* An array of two numbers, at least zero, with value between them. A value that was computed
+ * from other members may lie outside by a rounding error. */
 void carm_jread_interval(struct carm_jread *r, json_t *obj, const char *name, double value,
                          double *lo, double *hi);
 
@@ -78,15 +78,15 @@ json_t *carm_jread_object(struct carm_jread *r, json_t *obj, const char *name);
 
 /* The member as an array of at most max objects, borrowed.
  * size    bytes of the struct that one object becomes
- * items   address of a pointer to such structs; room for all of them is put there, zeroed, to be
+ * items   address of a pointer to such structs: set to a zeroed array for all objects, to be
  *         released with free
  * nitems  how many; 0 on failure */
 json_t *carm_jread_array(struct carm_jread *r, json_t *obj, const char *name, size_t max,
                          size_t size, void *items, size_t *nitems);
 
-/* Refuses an object's members of other names than known[n]: a misspelt member would read as a missing one. */
+/* Refuses members with names not in known[n]: a misspelt member would read as a missing one. */
 void carm_jread_only(struct carm_jread *r, json_t *obj, const char *const *known, size_t n);
 
-/* "0x2A" or "0x30-0x4F"; both are most at most. returns false and notes the failure for another value */
+/* Reads "0x2A" or "0x30-0x4F", both at most `most`. returns false and notes the failure for another value */
 bool carm_jread_range(struct carm_jread *r, json_t *v, const char *name, uint32_t most,
                       uint32_t *first, uint32_t *last);

@@ -13,7 +13,7 @@ struct carm_span {
     size_t size;
 };
 
-/* A word as one. */
+/* A literal word as a span. */
 #define CARM_SPAN(word)          \
     {                            \
         (word), sizeof(word) - 1 \
@@ -23,7 +23,7 @@ struct carm_scan {
     const char *at, *end;
 };
 
-/* Passes blanks and that character; false where another one comes. */
+/* Passes blanks and the character c; false where another character comes. */
 bool carm_scan_take(struct carm_scan *s, char c);
 
 /* Takes the comma before the next item, or the closing bracket.
@@ -57,6 +57,6 @@ static inline bool carm_span_is(const struct carm_span *span, const char *word)
 /* Finds members of the object that the text holds, and nothing else.
  * names   [n]
  * values  [n] out
- * returns false where the text is no object, has one of them twice, or goes on behind its end */
+ * returns false where the text is no object, has a name twice, or goes on behind the object */
 bool carm_span_find(const char *text, size_t size, const struct carm_span *names, size_t n,
                     struct carm_span *values);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing of a JSON file: each function puts one member into an object.
  *
- * All answer false when memory ran out, and take obj = NULL for an object that could not be made:
- * so a struct is one chain of && that ends in carm_jwrite_done. */
+ * All return false when memory ran out, and accept obj = NULL (an object that could not be made),
+ * so that a struct is written by one chain of && that ends in carm_jwrite_done. */
 #pragma once
 
 #include <jansson.h>
@@ -13,7 +13,7 @@
 
 #include "base/number.h"
 
-/* Any value; taken, also on failure. */
+/* Any value; the function takes it, also on failure. */
 bool carm_jwrite_value(json_t *obj, const char *name, json_t *value);
 
 /* Bytes that are no UTF-8 become '?'. */
@@ -27,7 +27,7 @@ bool carm_jwrite_count_or_null(json_t *obj, const char *name, uint64_t v); /* nu
 bool carm_jwrite_int(json_t *obj, const char *name, int v);
 bool carm_jwrite_bool(json_t *obj, const char *name, bool v);
 
-/* [n] numbers, and the two of an interval */
+/* Arrays: n numbers; the two ends of an interval */
 bool carm_jwrite_numbers(json_t *obj, const char *name, const double *v, size_t n);
 bool carm_jwrite_interval(json_t *obj, const char *name, struct carm_ci ci);
 
@@ -35,21 +35,21 @@ bool carm_jwrite_interval(json_t *obj, const char *name, struct carm_ci ci);
 bool carm_jwrite_array(json_t *obj, const char *name, const void *items, size_t n,
                        json_t *(*make)(const void *items, size_t i));
 
-/* obj when all members went in (ok), else NULL with obj released. */
+/* returns obj if all members were put in (ok); else releases obj and returns NULL. */
 json_t *carm_jwrite_done(json_t *obj, bool ok);
 
-/* Writes a text as a JSON string, in ASCII alone; bytes that are no UTF-8 become '?', as do the format
- * characters that carm_text_clean knows. */
+/* Writes a text as a JSON string, in ASCII alone. Bytes that are not UTF-8, and the format characters that
+ * carm_text_clean replaces, become '?'. */
 void carm_json_put_string(FILE *out, const char *s);
 
-/* Members of an object without a tree, for files of millions: the comma, unless it is the first, the name, which is
- * our own and short, and its value. The stream is not locked. */
+/* Write a member of an object without a tree, for files with millions of members: a comma unless it is the first, the
+ * name (not escaped, short), and the value. The stream is not locked. */
 void carm_json_put_member(FILE *out, bool first, const char *name,
                           const char *value); /* writes the text unchanged */
 void carm_json_put_text(FILE *out, bool first, const char *name, const char *s);
 void carm_json_put_text_or_null(FILE *out, bool first, const char *name,
                                 const char *s); /* null for "" */
 
-/* The value, which it takes (NULL allowed), as text with a newline behind it; flags: of json_dumps.
+/* Writes a value as text with a newline at its end, and releases the value (NULL allowed); flags: of json_dumps.
  * returns text to be released with free, or NULL when memory ran out */
 char *carm_jwrite_line(json_t *value, size_t flags);

@@ -8,17 +8,17 @@
 
 enum { CARM_NUMBER_MAX = 32 };
 
-/* An interval; a 95% confidence interval where nothing else is said. */
+/* An interval; a 95% confidence interval unless stated otherwise. */
 struct carm_ci {
     double lo, hi; /* same unit as the value whose interval this is */
 };
 
-/* An interval with a side of more than this share of the value is of a few rounds that differ, and says nothing of
- * another build: outputs say "not known". */
+/* An interval with a side of more than this share of the value comes from a few differing rounds and cannot predict
+ * another build: outputs print "not known". Chosen by hand. */
 #define CARM_NOT_KNOWN 0.5
 
-/* digits (1 .. 15) significant digits as %.*g gives them; the last one may differ where v lies on the
- * half. v is finite.
+/* `digits` (1 .. 15) significant digits, like %.*g; the last digit may differ where v is halfway between
+ * two. v is finite.
  * dst  [CARM_NUMBER_MAX]
  * returns dst */
 char *carm_number_digits(char *dst, double v, int digits);
@@ -26,7 +26,7 @@ char *carm_number_digits(char *dst, double v, int digits);
 /* carm_number_digits with six digits. */
 char *carm_number_short(char *dst, double v);
 
-/* As %.*f, up to 6 decimals. returns dst */
+/* Like %.*f, up to 6 decimals. returns dst */
 char *carm_number_fixed(char *dst, double v, int decimals);
 
 /* Whole numbers below 2^53 in full, others with up to 15 significant digits. returns dst */
@@ -38,7 +38,7 @@ char *carm_number_exact(char *dst, double v);
  * returns the number's end; NULL = there is no number, *value is untouched then */
 const char *carm_number_scan(const char *text, double *value);
 
-/* A number as above, a quotient or a power of two of them: "0.25", "1/32", "2^-5". It may be infinite or NaN.
+/* A number as in carm_number_scan, a quotient or a power: "0.25", "1/32", "2^-5". It may be infinite or NaN.
  * returns the end of the number; NULL = no number */
 const char *carm_number_ratio(const char *text, double *value);
 
@@ -47,9 +47,9 @@ const char *carm_number_ratio(const char *text, double *value);
 bool carm_number_between(const char *word, double least, double most, double *value);
 
 /* "5" or "2.5", per cent from 0 to below 100, as a share. NULL leaves *share as it is.
- * returns false where the word is no such number */
+ * returns false if the word is not such a number */
 bool carm_number_percent(const char *word, double *share);
 
 /* Bytes of "512M", "2G", "64KiB" or "1000000", with K, M, G and T as powers of 1024.
- * returns false where the word is no such size; *bytes is untouched then */
+ * returns false if the word is not such a size; *bytes is then untouched */
 bool carm_number_bytes(const char *word, uint64_t *bytes);

@@ -28,7 +28,7 @@ struct carm_observer {
     const volatile sig_atomic_t *stop; /* set: the user wants the work to stop; NULL = never */
     /* of the work, set by carm_observer_begin: */
     double total, done; /* estimated seconds of the whole work, and of its finished part */
-    double started;     /* as carm_seconds_now */
+    double started;     /* time of carm_seconds_now */
 };
 
 /* Begins work with an estimate of its seconds; 0 = unknown. */
@@ -51,15 +51,15 @@ __attribute__((format(printf, 2, 3))) void carm_observer_say(const struct carm_o
 /* Whether the user wants the work to stop; to be asked between two points. */
 bool carm_observer_stopped(const struct carm_observer *o);
 
-/* The same for a function that can fail. returns 0, or -CARM_EINTR with "interrupted" */
+/* carm_observer_stopped for a function that can fail. returns 0, or -CARM_EINTR with "interrupted" */
 int carm_observer_check(const struct carm_observer *o, struct carm_err *err);
 
 /* Set by SIGINT and SIGTERM once they are watched. An observer's stop usually points here. */
 extern volatile sig_atomic_t carm_interrupted;
 
-/* The first SIGINT or SIGTERM sets the word, and the work ends in order. A second Ctrl-C (SIGINT) ends the
+/* The first SIGINT or SIGTERM sets carm_interrupted, and the work ends in order. A second Ctrl-C (SIGINT) ends the
  * process at once. A signal that carm inherited as ignored stays ignored. */
 void carm_interrupt_watch(void);
 
-/* Restores the signals: they end the process again, for work without stopping. */
+/* Restores the signals, so that they end the process, for work that does not ask the observer. */
 void carm_interrupt_release(void);

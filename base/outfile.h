@@ -20,7 +20,7 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
 /* Whether a file can be made at path, with nothing left behind: errors as carm_outfile_open. */
 int carm_outfile_check(const char *path, struct carm_err *err);
 
-/* Makes the missing folders of path, for a file that is opened in another way: errors as
+/* Creates the missing folders of path, for a file that is opened in another way: errors as
  * carm_outfile_open. */
 int carm_outfile_folders(const char *path, struct carm_err *err);
 
@@ -37,8 +37,7 @@ int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err);
 /* Releases; without an earlier commit the temporary file is removed. NULL allowed. */
 void carm_outfile_close(struct carm_outfile *file);
 
-/* Opens, writes size_bytes bytes and commits. Errors as those of carm_outfile_open, _write and
- * _commit. */
+/* Opens, writes size_bytes bytes and commits. Errors as carm_outfile_open, _write and _commit. */
 int carm_outfile_put(const char *path, const void *data, size_t size_bytes, struct carm_err *err);
 
 /* Like carm_outfile_put, through a stream.

@@ -10,7 +10,7 @@
 
 enum { CARM_TEXT_NUMBER_MAX = 32 }; /* any text below that is one number */
 
-/* Length in bytes of the printable ASCII text that s begins with, which needs no cleaning. */
+/* Length in bytes of the printable ASCII text at the begin of s; it needs no cleaning. */
 size_t carm_text_plain(const char *s);
 
 /* Copies src with '?' in place of characters that could steer a terminal or hide text: control
@@ -26,8 +26,8 @@ char *carm_text_clean(char *dst, size_t size, const char *src, bool ascii);
  * returns dst */
 char *carm_text_fit(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
-/* Whether a zero-terminated text has a control character (C0, DEL, or C1 in UTF-8), with which a name in a file
- * would steer a terminal. */
+/* Whether a zero-terminated text has a control character (C0, DEL, or C1 in UTF-8): a name in a file could steer a
+ * terminal with it. */
 bool carm_text_has_controls(const char *s);
 
 /* Writes text in width columns, to the left, or to the right where width is negative. The stream is not locked. */
@@ -37,10 +37,11 @@ void carm_text_put(FILE *out, int width, const char *text);
  * ellipsis, or three points with ascii. returns dst */
 char *carm_text_cut(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
-/* The same, cut at its begin, with the mark there: for names of hosts and layers, which differ at their ends. */
+/* Like carm_text_cut, but cuts the begin, and puts the mark there: for names of hosts and layers, which differ at
+ * their ends. */
 char *carm_text_cut_begin(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
-/* The same, cut in its middle: for names that end with file and line. */
+/* Like carm_text_cut, but cuts the middle: for names that end with file and line. */
 char *carm_text_cut_middle(char *dst, size_t size, const char *src, size_t columns, bool ascii);
 
 /* Columns that a clean UTF-8 string takes, one for each character. */
@@ -52,7 +53,7 @@ char *carm_text_si(char *dst, size_t size, double v, const char *unit);
 /* A size in binary units: "48 KiB", "1.9 MiB", "480 MiB". returns dst */
 char *carm_text_bytes(char *dst, size_t size, uint64_t bytes);
 
-/* As vsnprintf and snprintf, several times as fast where all conversions are %s and %.1f (of 0 to 6 decimals).
+/* Like vsnprintf and snprintf, several times as fast if all conversions are %s and %.1f (0 to 6 decimals).
  * dst   [size], size > 0 */
 __attribute__((format(printf, 3, 0))) void carm_text_vformat(char *dst, size_t size,
                                                              const char *fmt, va_list ap);
@@ -60,21 +61,21 @@ __attribute__((format(printf, 3, 0))) void carm_text_vformat(char *dst, size_t s
 __attribute__((format(printf, 3, 4))) char *carm_text_format(char *dst, size_t size,
                                                              const char *fmt, ...);
 
-/* Appends to a text, as snprintf; what does not fit is cut off. */
+/* Appends to a text, like snprintf; text that does not fit is cut off. */
 __attribute__((format(printf, 3, 4))) void carm_text_append(char *text, size_t size,
                                                             const char *fmt, ...);
 
-/* Appends an item to a list, behind the separator where the list is not empty; what does not fit is cut off. */
+/* Appends an item to a list, after the separator if the list is not empty; text that does not fit is cut off. */
 __attribute__((format(printf, 4, 5))) void carm_text_list(char *list, size_t size,
                                                           const char *separator, const char *fmt,
                                                           ...);
-/* The same, where an item that does not fit is left out. returns false where it is */
+/* Like carm_text_list, but leaves out an item that does not fit. returns false if it was left out */
 __attribute__((format(printf, 4, 5))) bool carm_text_list_whole(char *list, size_t size,
                                                                 const char *separator,
                                                                 const char *fmt, ...);
 
 enum { CARM_TEXT_TIMES_MAX = 16 };
-/* A factor with two digits, or all of its whole ones: "1.5", "43", "450"; "over 1e9" from there on. returns dst */
+/* A factor with two significant digits, or as a whole number: "1.5", "43", "450"; "over 1e9" above 1e9. returns dst */
 char *carm_text_times(char dst[CARM_TEXT_TIMES_MAX], double factor);
 
 /* The time now, ISO 8601 in UTC: "2026-11-21T08:28:11Z". returns dst */

@@ -4,6 +4,6 @@
 
 extern const char carm_version[]; /* VERSION of the Makefile */
 
-/* The first 12 digits of the sources' git commit, "-modified" behind them where files differed from it;
+/* The first 12 digits of the sources' git commit, followed by "-modified" if files differed from the commit;
  * "" = built from sources without git's folder and without the file .commit of an archive. */
 extern const char carm_commit[];

@@ -21,10 +21,11 @@ struct carm_dwarf_work {
     double compulsory_bytes; /* between last-level cache and memory at least, write-allocate fills
                               * included unless the stores go past the caches */
     double core_bytes;       /* that the cores load and store; 0 = unknown */
-    double core_flops;       /* executed, as stepped; 0 = unknown */
+    double core_flops;       /* executed, by stepping; 0 = unknown */
     enum carm_counted
-        core_by;         /* stepped: a part of the very run (or a small one) stepped, scaled */
-    char core_note[160]; /* the part that was stepped and its scaling, or the reason why none was */
+        core_by; /* stepped: a part of this run, or a small run, was stepped and scaled */
+    char core_note
+        [160]; /* the stepped part and its scaling, or the reason why nothing was stepped */
 };
 
 /* An access of a run, in program order of one thread, for the simulation of caches. */
@@ -43,12 +44,12 @@ struct carm_dwarf_ops {
      * returns 0 or -CARM_EFORMAT (beyond what rounding explains) */
     int (*check)(struct carm_dwarf_case *c, struct carm_team *team, double *error, char by[96],
                  struct carm_err *err);
-    /* Steps a part on the calling thread, so minutes before or after any timing; about 2 million
-     * instructions at most (25 s would be too long: aim at 2 s).
-     * returns 0; what cannot be counted is left as unknown with its note */
+    /* Steps a part on the calling thread, not while anything is timed; at most about 2 million instructions,
+     * which take 20 s: aim at 2 s.
+     * returns 0; counts that are impossible stay unknown, with a note */
     int (*count)(struct carm_dwarf_case *c, struct carm_dwarf_work *work, struct carm_err *err);
-    /* The accesses that one thread's run of this case does, arrays at the addresses that they have.
-     * NULL where a library does them. */
+    /* The accesses of this case's run by one thread, at the arrays' real addresses. NULL where a
+     * library makes the accesses. */
     void (*trace)(const struct carm_dwarf_case *c, carm_dwarf_access *access, void *context);
     void (*close)(struct carm_dwarf_case *c); /* NULL allowed */
 };
@@ -78,6 +79,6 @@ static inline size_t carm_dwarf_share(size_t len, int i, int threads)
 }
 
 /* Fills in the counts of the cores' instructions from a stepped part of a run.
- * factor  of the run to the part */
+ * factor  work of the run / work of the part */
 void carm_dwarf_scale(struct carm_dwarf_work *work, const struct carm_step_counts *counts,
                       double factor);

@@ -23,13 +23,13 @@ struct carm_run_times {
     double fastest, slowest;
     int reps;
     double dram_bytes; /* median of the repetitions, by the memory controllers; 0 = not counted */
-    bool disturbed;    /* preempted so often that it is not the machine's own speed */
+    bool disturbed;    /* preempted so often that the time is not the machine's own */
 };
 
-/* Runs it once to warm up (rep -1) and then as often as the time allows. The first run is the measured one where it
- * takes all of the time.
- * threads  that work on it: together they should have had the processors nearly all the time
- * run      0 or an error, which ends it
+/* Runs `run` once to warm up (rep -1) and then as often as the time allows. If the first run takes all of the time, it
+ * is the measured one.
+ * threads  of a run: together they should have the processors nearly all the time
+ * run      returns 0, or an error, which ends the repetitions
  * returns 0; -CARM_EINTR; what run returned */
 int carm_repeat(const struct carm_clock *clock, int threads, struct carm_run_limits limits,
                 int (*run)(void *context, int rep, struct carm_err *err), void *context,
@@ -45,7 +45,7 @@ bool carm_run_disturbed(int disturbed, int runs);
 
 bool carm_run_stopped(struct carm_run_limits limits);
 
-/* Counters that fail once are not asked again: the estimate is used. */
+/* Bytes by counters of the repetitions. After a failure the counters are not read again: callers use an estimate. */
 struct carm_traffic_count {
     struct carm_dram *dram; /* NULL = no counters */
     double bytes[CARM_REPEAT_MAX];

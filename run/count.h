@@ -17,7 +17,7 @@
 #include "harness/translate/blocks.h"
 #include "run/totals.h"
 
-/* Below, start and end of a process are too large a part of its counts and its time: a program of nothing
+/* In a shorter run, start and end of the process are too large a part of counts and time: an empty program
  * takes about a millisecond and 130 thousand instructions, most of them the dynamic linker's. */
 #define CARM_RUN_SHORTEST_SECONDS 0.02
 
@@ -30,7 +30,7 @@ struct carm_run_once {
     struct carm_samples samples;
 };
 
-/* What the machine gives after the run, each measured once a part's verdict asks for it. */
+/* The machine after the run; each figure is measured when a part's verdict first asks for it. */
 struct carm_run_after {
     struct carm_stay stay; /* how long lines stay in the last cache */
     struct carm_memory_now memory;
@@ -60,11 +60,10 @@ struct carm_run {
     /* translation: points file for the counts of the program's regions; NULL = count the whole
      * program */
     const char *regions;
-    /* of the stepping, and told when the program runs twice; borrowed */
+    /* told of the stepping's progress, and when the program runs twice; borrowed */
     struct carm_observer *observer;
     const struct carm_address_sink *sink; /* of translation: takes addresses; borrowed, NULL */
-    bool
-        for_parts; /* the addresses are for the parts alone: none are recorded of a run without parts */
+    bool for_parts; /* the addresses are for the parts alone: a run without parts records none */
     /* called between the timed run and the counted one; may set the sink's sample; NULL = not
      * called */
     void (*timed)(void *arg, double cpu_seconds);
@@ -78,17 +77,17 @@ struct carm_run {
     int signal;         /* signal that ended the program, 0 = none */
     bool started;       /* false: the program could not be executed */
     double cpu_seconds; /* user and system, with children; 0 = unknown */
-    double user_seconds, system_seconds; /* likewise; of several free runs their mean */
+    double user_seconds, system_seconds; /* parts of cpu_seconds; the mean of several free runs */
     double
-        huge_faults; /* page faults that gave huge pages while it ran, to any program; 0 = none, or unknown */
+        huge_faults; /* page faults of all programs that gave huge pages during the run; 0 = none or unknown */
     double
-        queued_seconds; /* of its first thread, in which other processes had the processors; NAN = unknown */
-    bool has_samples; /* of the timed run */
+        queued_seconds; /* in which the first thread waited for a processor that others used; NAN = unknown */
+    bool has_samples; /* samples of the timed run */
     struct carm_samples samples;
     /* the free runs, if there were several; row.seconds is the first run's */
     struct carm_run_once *each;
     size_t neach;
-    /* why there were fewer than `repeat` runs: a sentence; "" = there were not */
+    /* why there were fewer than `repeat` runs: a sentence; "" = all runs were made */
     char unrepeated[160];
     char unsampled[512]; /* why there are no samples: a sentence; "" = not asked for */
     bool has_blocks;
@@ -100,7 +99,7 @@ struct carm_run {
     struct carm_row *marks;   /* [nmarks] with regions: rows of marked code (run/marks.h) */
     size_t nmarks;
     uint64_t
-        marks_lost; /* calls of marked code that are in none: nested too deep, or too many names */
+        marks_lost; /* calls of marked code without a row: nested too deep, or too many names */
     bool has_totals;
     struct carm_totals totals; /* of counters and of translation, where both counted the program */
     struct carm_step_counts prefix; /* of a stepping whose budget ended, instructions > 0 */
@@ -120,7 +119,7 @@ static inline bool carm_run_shows_parts(const struct carm_run *run)
     return run->by_code && (!few || run->always_sampled || run->unsampled[0]);
 }
 
-/* How many free runs the samples are of. */
+/* The number of free runs with samples. */
 static inline double carm_run_times(const struct carm_run *run)
 {
     return run->neach ? (double)run->neach : 1.0;

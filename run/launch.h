@@ -20,7 +20,7 @@ struct carm_launch {
 };
 
 enum carm_launch_flags {
-    /* standard output and error are discarded, but of the caller's kinds: run/output.h */
+    /* standard output and error are discarded, into files of the caller's kinds: run/output.h */
     CARM_LAUNCH_QUIET = 1,
     /* the child calls PTRACE_TRACEME and stops itself (SIGSTOP) instead of waiting at the gate */
     CARM_LAUNCH_TRACED = 2,

@@ -41,7 +41,7 @@ const struct carm_run_prefetch *carm_run_prefetch_find(const char *word);
  * prefetch  prefetchers to simulate
  * share     share of accesses and sets to simulate; 1 = all; 0 = all of a short program, 1% of a
  *           long one
- * by_code   keep the accesses of instructions apart, for the loops
+ * by_code   count accesses for each instruction, so that each loop has figures
  * sink      out: for struct carm_run; borrowed until carm_run_levels_close
  * returns 0; -CARM_ENOTSUP, -CARM_ENOMEM, -CARM_EINVAL with the reason */
 int carm_run_levels_open(struct carm_run_levels **out, const struct carm_model *model,
@@ -62,8 +62,8 @@ void carm_run_levels_timed(void *levels, double cpu_seconds);
  * rows  false: the row is not changed */
 void carm_run_levels_take(struct carm_run_levels *levels, struct carm_run *run, bool rows);
 
-/* places: the instructions with loads and stores, for struct carm_profile_input. rows: sums the
- * simulated counts for each row of the profile, from the rows that the places were given.
+/* carm_run_levels_places: the instructions with loads and stores, for struct carm_profile_input.
+ * carm_run_levels_rows: sums the simulated counts of these places for each row of the profile.
  * places  to be freed
  * returns 0 or -CARM_ENOMEM */
 int carm_run_levels_places(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
@@ -85,21 +85,21 @@ enum { CARM_RUN_PAGES_BITS = 6, CARM_RUN_PAGES_KEPT = 1 << CARM_RUN_PAGES_BITS }
 
 struct carm_run_places {
     uint8_t sketch[CARM_RUN_PAGES_KEPT]; /* of its pages; carm_run_levels_pages counts them */
-    double split;                        /* share of them that is of two lines */
-    double contended;                    /* share to lines that several threads write */
-    double aliased; /* share of the loads behind a store to the same place of another page */
-    double pages;   /* number of pages of 4 KiB, within some 13% */
+    double split;                        /* share of the accesses that touch two lines */
+    double contended; /* share of the accesses to lines that several threads write */
+    double aliased;   /* share of the loads after a store at the same offset of another page */
+    double pages;     /* number of pages of 4 KiB, within some 13% */
     /* of steps from one recorded access of the instruction to the next: */
     double apart;      /* share of the moves by 4096 bytes or more */
     int64_t step;      /* bytes of most steps; 0 = they differ, or a sample was simulated */
     double translated; /* accesses for which a TLB was simulated */
-    double walks;      /* share of these that needs a walk through tables of pages of 4 KiB */
-    /* how far a walk is from the last one's page: 0 = the next page, 1 = CARM_WALK_FAR or more ... */
+    double walks; /* share of the translated accesses that walks page tables, with pages of 4 KiB */
+    /* distance from the page of the last walk: 0 = the next page, 1 = CARM_WALK_FAR or more ... */
     double far;
-    double wide; /* ... likewise, from CARM_WALK_FAR to CARM_WALK_WIDE */
+    double wide; /* ... the same scale from CARM_WALK_FAR to CARM_WALK_WIDE */
 };
 
-/* Where a number of pages is between two numbers: 0 .. 1 */
+/* Position of a number of pages between `from` (0) and `to` (1), limited to 0 .. 1 */
 static inline double carm_run_between(double pages, double from, double to)
 {
     const double at = (pages - from) / (to - from);
@@ -113,11 +113,10 @@ static inline double carm_run_between(double pages, double from, double to)
 bool carm_run_levels_lines(const struct carm_run_levels *levels, const struct carm_blocks *blocks,
                            uint32_t module, uint64_t at, double *lines,
                            struct carm_run_places *places);
-/* The number of pages of 4 KiB of sketches together, within some 13%: of all instructions of a loop that sweeps over
- * its data.
- * sketch  by register the largest of the instructions */
+/* The number of pages of 4 KiB that several instructions of a loop access together, within some 13%.
+ * sketch  for each register the largest value of the instructions' sketches */
 double carm_run_levels_pages(const struct carm_run_levels *levels,
                              const uint8_t sketch[CARM_RUN_PAGES_KEPT]);
 const struct carm_run_simulation *carm_run_levels_about(const struct carm_run_levels *levels);
-/* The same of the other caches; NULL where there are none. */
+/* The figures of the changed model's caches; NULL where there are none. */
 const struct carm_run_levels *carm_run_levels_changed(const struct carm_run_levels *levels);

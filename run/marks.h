@@ -11,7 +11,7 @@
 /* A row for each name, in order of first calls. Its note says how the iteration was counted: exactly, or why not.
  *   several numbers of iterations  by difference of the two largest; exact where the third largest gives the same
  *   one number, several calls      the second call; exact where all later ones equal it, else their mean
- *   one call                       the call's counts by its iterations
+ *   one call                       the call's counts divided by its iterations
  * marks  [n]
  * rows   out: [*nrows], to be freed
  * returns 0 or -CARM_ENOMEM */

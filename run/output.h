@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Standard output and error of a run whose output is discarded: of the same kind as the caller's, since programs
- * behave otherwise at /dev/null (grep stops at the first match), in a pipe, and on a terminal. */
+/* Standard output and error of a run whose output is discarded. They are of the same kind as the caller's, since
+ * programs behave differently with /dev/null (grep stops at the first match), a pipe and a terminal. */
 #pragma once
 
 struct carm_output;

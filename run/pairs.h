@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two commands that run in turn, A B A B: by how much the second takes longer. What disturbs the machine for longer than
- * a run disturbs both. */
+/* Two commands that run in turn, A B A B: by how much the second takes longer. A disturbance that lasts longer than a
+ * run affects both. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,9 +14,10 @@ enum { CARM_PAIRS_LEAST = 8, CARM_PAIRS_MOST = 1000 };
 struct carm_pairs_how {
     const char *command[2]; /* for sh -c; standard input is empty, output is discarded */
     unsigned warmup;        /* runs of each that do not count */
-    double budget; /* seconds; the pair that runs then, and the least number, come to their end */
     double
-        threshold; /* a share: pairs are run until it is decided; 0 = until the interval is narrow */
+        budget; /* seconds; after it, the current pair and the least number of pairs are completed */
+    double
+        threshold; /* a share: pairs are run until the verdict is decided; 0 = until the interval is narrow */
     double narrow; /* half an interval, as a share */
 };
 
@@ -24,7 +25,7 @@ enum carm_pairs_verdict {
     CARM_PAIRS_WITHIN, /* the interval is below the threshold, or within the noise */
     CARM_PAIRS_SLOWER,
     CARM_PAIRS_FASTER,
-    CARM_PAIRS_UNDECIDED, /* the interval is too wide for each of these */
+    CARM_PAIRS_UNDECIDED, /* the interval is too wide for any other verdict */
 };
 
 /* "within", "slower", "faster", "not comparable" */
@@ -41,24 +42,24 @@ struct carm_pairs {
     size_t n; /* pairs */
     struct carm_pairs_time wall;
     struct carm_pairs_time processor;
-    /* the processor time as a part of the wall time, where that is larger, which decides: a program that sleeps has no
-     * processor time to speak of */
+    /* the wall time if only the processor time changed it. Judged in place of the processor time, which says little
+     * about a program that sleeps */
     struct carm_pairs_time part;
-    enum carm_pairs_verdict verdict; /* slower where either time is */
-    /* the machine meanwhile; negative = not known */
+    enum carm_pairs_verdict verdict; /* slower where either time is slower */
+    /* the machine during the pairs; negative = not known */
     double
         shared; /* share of the runs before which the core was shared (harness/machine/probe.h) */
     double others; /* processors that other programs took */
     double stolen; /* processors that the hypervisor took */
-    double clock;  /* 90th percentile of the core's clock before the runs by the 10th, less 1 */
+    double clock;  /* 90th percentile / 10th percentile - 1 of the core's clock before the runs */
 };
 
 /* returns 0; -CARM_EIO (a command cannot be run), -CARM_EINVAL (it ends with a status other than 0, or too soon for
  * times), -CARM_ENOMEM, -CARM_ENOTSUP (interrupted before there were enough pairs) */
 int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, struct carm_err *err);
 
-/* The change of pairs of times: median of their ratios and its 99% interval by order statistics, as harness/machine/stats.h
- * but with exact ranks.
+/* The change of pairs of times: median of their ratios and its 99% interval by order statistics, with exact ranks
+ * (harness/machine/stats.h uses a normal approximation).
  * times      [2 * n], A B A B; n from CARM_PAIRS_LEAST to CARM_PAIRS_MOST
  * threshold  a share: slower above, faster below its inverse
  * returns 0 or -CARM_ENOMEM */

@@ -29,7 +29,7 @@ double carm_run_placed_seconds(const struct carm_run *run);
 /* The counts of which a mix of instructions consists; counts and mix have the same names of columns. */
 void carm_run_mix(struct carm_runmix *mix, const struct carm_counts *c);
 
-/* Places a row with bytes of the levels: one point for each level of the memory hierarchy.
+/* Places a row that has bytes of each level: one point for each level of the memory hierarchy.
  * returns false when the row has no such bytes, or the model no roofs for the levels */
 bool carm_run_place_levels(const struct carm_row *row, const struct carm_model *model,
                            const struct carm_roofs *roofs, struct carm_levels *out);

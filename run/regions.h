@@ -16,6 +16,6 @@ void carm_regions_close(struct carm_regions *regions);
 int carm_regions_first(const struct carm_regions *regions, struct carm_err *err);
 int carm_regions_again(const struct carm_regions *regions, struct carm_err *err);
 
-/* Appends the rows of the second run to a points file, with the times of the first run's rows
- * that correspond to them without doubt. returns as carm_row_append */
+/* Appends the rows of the second run to a points file. A row gets its time from the first run's row
+ * that corresponds to it beyond doubt. returns as carm_row_append */
 int carm_regions_take(const struct carm_regions *regions, const char *path, struct carm_err *err);

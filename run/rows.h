@@ -19,7 +19,7 @@ int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
 
 /* Appends to a points file the rows of the parts, or of the whole program where the profile has no
  * row. Each of several free runs with enough samples has rows of its own, with its times.
- * by        as for carm_run_rows_open
+ * by        the argument of carm_run_rows_open
  * verdicts  [profile->nrows]; NULL = none
  * returns 0, -CARM_ENOMEM, or as carm_row_append */
 int carm_run_rows_append(const char *path, const struct carm_run *run, enum carm_profile_by by,

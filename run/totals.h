@@ -6,7 +6,7 @@
 #include "harness/count/provider.h"
 #include "harness/count/recipe.h"
 
-/* A larger deviation is reported with its probable reasons. The bound of two counted runs
+/* A larger deviation is reported with its probable reasons. The same bound as for two counted runs
  * (CARM_PROFILE_SPREAD). */
 #define CARM_TOTALS_DEVIATION_MAX 0.05
 
@@ -17,12 +17,12 @@ struct carm_total {
     double counter;   /* by the CPU's counters */
     double counted;   /* by translation, reduced to the instructions that the counters count */
     double deviation; /* counted / counter - 1; INFINITY when the counters have 0 */
-    bool beyond;      /* farther than CARM_TOTALS_DEVIATION_MAX beyond the counters' bounds */
+    bool beyond;      /* more than CARM_TOTALS_DEVIATION_MAX outside the counters' bounds */
 };
 
 struct carm_totals {
     enum carm_provider provider;
-    /* flops, instructions, loads, stores, bytes, as far as both counted them */
+    /* flops, instructions, loads, stores, bytes, if both counted them */
     struct carm_total of[CARM_TOTALS_MAX];
     size_t n;
     char warning[768]; /* a text on the totals that deviate, with the probable reasons; "" = none */

@@ -21,7 +21,7 @@
 
 /* Why the counts do not cover the whole program. */
 enum carm_trace_cut {
-    CARM_TRACE_WHOLE,       /* they do */
+    CARM_TRACE_WHOLE,       /* the counts cover the whole program */
     CARM_TRACE_BUDGET,      /* the budget ended */
     CARM_TRACE_INTERRUPTED, /* the caller asked to stop */
     CARM_TRACE_SIGNALLED,   /* another process sent SIGTERM, SIGHUP, SIGINT or SIGQUIT */
@@ -47,7 +47,7 @@ int carm_trace_check(struct carm_err *err);
 
 /* Steps a program that was started stopped (run/launch.h; with PTRACE_TRACEME or without) and waits
  * for its end. The program gets its signals and may exec another program. Call it from the thread
- * that started the program; other children of this thread that end meanwhile are reaped. a program
- * that cannot be executed: 0, with the status that the child chose and no instructions
- * returns 0, -CARM_ENOTSUP, -CARM_EIO */
+ * that started the program; other children of this thread that end meanwhile are reaped.
+ * returns 0; for a program that cannot be executed, too, with the child's status and no instructions;
+ * -CARM_ENOTSUP, -CARM_EIO */
 int carm_trace_run(pid_t pid, struct carm_trace *trace, struct carm_err *err);

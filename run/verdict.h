@@ -18,7 +18,7 @@ struct carm_run_access {
     enum carm_access_pattern pattern;
     int64_t stride;    /* bytes of an iteration */
     double executions; /* of an iteration */
-    double lines;      /* simulated: into L1, of an execution */
+    double lines;      /* simulated: lines that an execution brings into L1 */
 };
 
 enum { CARM_RUN_ACCESSES_MAX = 8 };
@@ -31,18 +31,17 @@ struct carm_run_verdict {
     size_t naccesses;
     /* bytes by which the farthest load or store moves in an iteration; 0 = less than a line */
     int64_t stride;
-    /* how many threads saturate the level that limits it, or which part of the kernel's time page faults take: a
-     * clause; "" = all, or not known */
+    /* how many threads saturate the level that limits the part, or which part of the kernel's time page faults take: a
+     * clause; "" = all threads, or not known */
     char note[160];
-    double
-        used;   /* share of the bytes of the lines that come into L1 which is used; 0 = not known */
-    bool leaps; /* one moves by lines, by a number in a register */
+    double used;    /* used share of the bytes of the lines that come into L1; 0 = not known */
+    bool leaps;     /* a load or store moves by lines, by a number in a register */
     bool scattered; /* a load or store goes to addresses made of loaded or computed numbers */
 };
 
 /* A verdict for each row of the profile. Rows without time or without code have none.
  * levels  NULL = not simulated
- * model   NULL = none: rates are those that are published, and none are known of memory
+ * model   NULL = none: rates are the published ones, and memory has no rates
  * theory  of this processor; NULL = not known
  * out     [profile->nrows] to be freed
  * returns 0 or -CARM_ENOMEM */
@@ -51,12 +50,12 @@ int carm_run_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                       const struct carm_model *model, const struct carm_microarchitecture *theory,
                       struct carm_err *err);
 
-/* How much of the program's time one limit explains, over all of its parts: of each, the bound that is largest, also
- * where the rest of the part's time is not known. */
+/* The share of the program's time that one limit explains: the sum over all parts of each part's largest bound, also
+ * where the rest of the part's time is unexplained. */
 struct carm_run_cause {
     enum carm_limit limit;
     double share;  /* of the processor time */
-    bool estimate; /* most of it */
+    bool estimate; /* most of the share is estimated */
 };
 
 /* verdicts  [profile->nrows]
@@ -70,7 +69,7 @@ void carm_run_verdict_row(const struct carm_run_verdict *of, struct carm_row *ro
 
 /* ---- a changed machine ---- */
 
-/* carm run --set: the gain of each part of a program, by its lower bounds today and there. */
+/* carm run --set: the gain of each part of a program, by its lower bounds on this and on the changed machine. */
 struct carm_run_changed {
     struct carm_settings changes;
     struct carm_run_change {
@@ -79,7 +78,7 @@ struct carm_run_changed {
         struct carm_verdict_gain loop;
     } * parts;                        /* [nrows] of the profile; to be freed */
     struct carm_verdict_gain program; /* parts that are not known stay as they are */
-    double known;                     /* share of the program's time in the parts that are */
+    double known;                     /* share of the program's time in known parts */
     const struct carm_run_simulation *caches,
         *today; /* borrowed of the levels; NULL = the caches are the same */
 };
@@ -96,10 +95,10 @@ int carm_run_change(struct carm_run_changed *changed, const struct carm_run *run
 
 /* ---- the numbers of an iteration, of which its bounds are made (models/verdict/bounds.h): run/iteration.c ---- */
 
-/* Iterations beyond which the entries of a loop do not show: more than a core has in flight. */
+/* From this number of iterations on, the entries of a loop have no effect: a core has fewer in flight. */
 #define CARM_RUN_MANY_TRIPS 256.0
 
-/* What the bounds of a loop's iteration are made of, from its code: units, instructions, ports, chain. Pure but for
+/* The inputs of the bounds of a loop's iteration, from its code: units, instructions, ports, chain. Pure but for
  * memory; for tests.
  * code    iterations > 0
  * units   out: [CARM_RUN_UNITS_MAX], borrowed by `in`
@@ -113,8 +112,8 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
 /* Cycles of instructions, from one result to the next; for tests. */
 void carm_run_latencies(const struct carm_rates *rates, struct carm_graph_latencies *l);
 
-/* Adds the cycles of an iteration where the instructions in flight are bounded, which a loop of few iterations leaves
- * before its longest chain shows.
+/* Adds the cycles of an iteration with a limited number of instructions in flight: a loop of few iterations ends before
+ * its longest chain limits it.
  * trips  iterations of an entry; 0 = many, or not known
  * returns 0 or -CARM_ENOMEM */
 int carm_run_code_window(const struct carm_flow_code *code, double trips,
@@ -122,7 +121,7 @@ int carm_run_code_window(const struct carm_flow_code *code, double trips,
 
 /* Adds the lines and bytes of simulated caches, and the chains and walks that they lengthen; for tests.
  * code     iterations > 0
- * graph    of the code, as carm_run_code_input leaves it
+ * graph    of the code, from carm_run_code_input
  * figures  of the code's row
  * seconds  of an iteration
  * v        out: accesses, stride, leaps, scattered
@@ -137,7 +136,7 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
 void carm_run_astray_input(struct carm_bounds_input *in, const struct carm_astray *a,
                            double iterations);
 
-/* Sets the bytes of string instructions: those of the code that no other instruction moves.
+/* Sets the bytes of string instructions: the bytes of the code that no other instruction loads or stores.
  * counts  of all iterations */
 void carm_run_strings_input(const struct carm_flow_code *code,
                             const struct carm_step_counts *counts, struct carm_bounds_input *in);

@@ -15,8 +15,8 @@
 #include "run/count.h"
 #include "run/verdict.h"
 
-/* A row: identifier, word of JSON, "if ...", what to try or what the figure says, its advice of verdicts. A row without
- * such advice is a bound: a program without stores or arithmetic is no program, so only the loop has a gain. */
+/* A row: identifier, word of JSON, "if ...", what to try or what the figure means, the advice in verdicts. A row
+ * without advice is a bound: no program can omit its stores or its arithmetic, so only the loop has a gain. */
 #define CARM_WHATIF_TABLE(ROW)                                                                     \
     ROW(HUGE_PAGES, "huge_pages", "its pages were huge",                                           \
         "MADV_HUGEPAGE, or GLIBC_TUNABLES=glibc.malloc.hugetlb=1", HUGE_PAGES)                     \
@@ -52,13 +52,13 @@ const char *carm_whatif_advice(enum carm_whatif_kind kind);
 struct carm_whatif_change {
     bool measured;
     double gain;       /* time now over time with the change, of the loop's own code */
-    struct carm_ci ci; /* 95%, over the snapshots, and the method's own error */
-    double program;    /* likewise, of the whole program; NaN for a bound */
+    struct carm_ci ci; /* 95%, over the snapshots, with the method's own error */
+    double program;    /* gain of the whole program; NaN for a bound */
     int lines;         /* of a prefetch: how far ahead */
     bool
-        at_least; /* of broken chains: counting the iterations limits the copies, which unrolled code does less */
+        at_least; /* broken chains: the copies are slowed by counting iterations; unrolled code counts fewer */
     bool idle;     /* there is nothing to change */
-    char why[200]; /* not measured: a phrase */
+    char why[200]; /* why there is no gain: a phrase */
 };
 
 /* Loads and stores of a loop that move together. */
@@ -71,29 +71,28 @@ struct carm_whatif_stream {
 struct carm_whatif_loop {
     size_t row;    /* of the profile, maybe of a folded loop */
     bool nest;     /* with the loops inside it */
-    double share;  /* of the program's time, with those of a nest */
-    char why[200]; /* nothing was measured: a phrase; "" = something was */
+    double share;  /* of the program's time, the inner loops of a nest included */
+    char why[200]; /* why nothing was measured: a phrase; "" = something was measured */
     unsigned snapshots;
     double
-        null; /* unchanged over unchanged code: the largest distance from 1, of the snapshots' median */
-    double
-        copied; /* time of an iteration in the copies over that in the timed run; NaN = not known */
+        null; /* unchanged over unchanged code: the largest distance of a median over snapshots from 1 */
+    double copied;  /* time of an iteration in the copies / in the timed run; NaN = not known */
     double inside;  /* share of the copies' time in the loop's own code */
-    double seconds; /* that the program stood still for it */
+    double seconds; /* that the program stood still for this loop */
     unsigned cpus;  /* copies that ran at once; 0 = not tried */
     struct carm_whatif_stream streams[CARM_BODY_STREAMS];
     struct carm_whatif_change changes[CARM_WHATIF_KINDS];
 };
 
-/* The program stands still for a loop for so long at most, and for four times of it in all. Three snapshots are taken
- * within it, more if they fit. */
+/* Most seconds that the program stands still for one loop; four times as long for all loops. Three snapshots are taken
+ * in this time, more if they fit. Chosen by hand. */
 static const double carm_whatif_loop_seconds = 4.0;
 enum { CARM_WHATIF_LOOPS = 4, CARM_WHATIF_SNAPSHOTS = 5 };
 
 struct carm_run_whatif {
     struct carm_whatif_loop loops[CARM_WHATIF_LOOPS];
     size_t nloops;
-    char why[256];  /* no loop was tried: a phrase; "" */
+    char why[256];  /* why no loop was tried: a phrase; "" */
     double seconds; /* that the program stood still */
 };
 
@@ -110,49 +109,49 @@ void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct ca
 
 /* The time for a loop's next snapshot. Pure; for tests.
  * n               snapshots so far
- * spent           seconds that they held the program
- * seconds, limit  out: as of struct carm_trial_settings
- * returns false: none is to be taken */
+ * spent           seconds that these snapshots stopped the program
+ * seconds, limit  out: members of struct carm_trial_settings
+ * returns false: take no further snapshot */
 bool carm_whatif_time(size_t n, double spent, double *seconds, double *limit);
 
-/* Widens the interval of a gain by what code by hand may take more or less than the copies. Pure; for tests.
+/* Widens the interval of a gain by the possible difference between hand-written code and the copies. Pure; for tests.
  * seconds     of an iteration, unchanged
  * iterations  of a unit, which the copies count
  * entered     for most units the loop is entered from the code around it
- * cycles      of a short iteration by hand, at least */
+ * cycles      least cycles of a short iteration of hand-written code */
 void carm_whatif_by_hand(struct carm_whatif_change *change, double seconds, double iterations,
                          bool entered, double cycles);
 
-/* The gain of the loop's own code, where the share of the time in it was sampled with the change as well: the code around
- * the loop may wait for what the loop brought into the caches before. Pure; for tests.
- * change  measured of all code
+/* The gain of the loop's own code, from the sampled shares of the time in this code without and with the change: with
+ * the change, the code around the loop may wait for lines that the loop used to bring into the caches. Pure; for tests.
+ * change  the gain of all code
  * inside  share of the time in the loop's own code, unchanged; NaN = 1
- * then    with the change */
+ * then    the same share with the change */
 void carm_whatif_inside(struct carm_whatif_change *change, double inside, double then);
 
-/* The least cycles of an iteration by hand: whole groups of instructions, and two where the code lies across two lines.
- * rewritten  it has other instructions. Pure; for tests. */
+/* The least cycles of an iteration of hand-written code: whole groups of instructions, and two if the code lies across
+ * two lines. rewritten: the code has other instructions. Pure; for tests. */
 double carm_whatif_least_cycles(const struct carm_body *body, bool rewritten);
 
-/* Of a method: a part of the gain's logarithm, and the least of it. */
+/* The error of a method: a share of the gain's logarithm, and its least value. */
 struct carm_whatif_error {
     double share, least;
 };
 
-/* How far a loop's copies are surely slower or faster than the program: 1 where the difference may be one of the samples.
- * Pure; for tests.
- * copied   time of an iteration in the copies over that in the program; NaN = not known, as 1
+/* The ratio by which a loop's copies are certainly slower or faster than the program; 1 where sampling error may
+ * explain the difference. Pure; for tests.
+ * copied   time of an iteration in the copies / in the program; NaN = not known, as 1
  * samples  of the program in the loop
- * inside   share of the copies' time in the loop's own code, by samples as well */
+ * inside   share of the copies' time in the loop's own code, sampled too */
 double carm_whatif_surely(double copied, double samples, double inside);
 
 /* One gain from all snapshots. Pure; for tests.
  * ratios  [n] of the snapshots; NaN = not measured
- * nulls   [n] of unchanged over unchanged code, likewise
- * inside  share of the time in the loop's own code, which alone was changed
- * copied  time of the unchanged code in the copies over that in the program: code by hand may be as the one or the other,
- *         so the interval reaches over both; NaN = not known
- * returns false: nothing can be said, and why says why */
+ * nulls   [n] ratios of unchanged to unchanged code; NaN = not measured
+ * inside  share of the time in the loop's own code; only this code was changed
+ * copied  time of the unchanged code in the copies / in the program: hand-written code may be like either, so the
+ *         interval includes both; NaN = not known
+ * returns false: no gain can be given; why has the reason */
 bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, double inside,
                          double copied, const struct carm_whatif_error *method,
                          struct carm_whatif_change *change);

@@ -7,7 +7,7 @@
 #include "harness/machine/topo.h"
 #include "models/model.h"
 
-/* Fills in everything except the page size, which is known once buffers were written. Caches
+/* Fills in everything except the page size, which is known after buffers were written. Caches
  * larger than memory are left out. */
 void carm_machine_describe(struct carm_machine *machine, const struct carm_cpu *cpu,
                            const struct carm_topo *topo, const struct carm_clock *clock);

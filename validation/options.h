@@ -18,12 +18,12 @@ enum {
     CARM_BUDGET_VALIDATE = 60, /* of a validation */
     CARM_BUDGET_QUICK = 10,
     CARM_BUDGET_LEAST = 5, /* seconds of the smallest build: a smaller budget is raised to this */
-    CARM_BUDGET_CEILINGS = 15, /* seconds more for ceilings by default */
-    CARM_BUDGET_LATENCY = 6,   /* likewise, beside --quick */
-    CARM_BUDGET_SCALING = 15,  /* likewise, for --scaling */
+    CARM_BUDGET_CEILINGS = 15, /* added by default for ceilings */
+    CARM_BUDGET_LATENCY = 6,   /* added to CARM_BUDGET_QUICK for latencies */
+    CARM_BUDGET_SCALING = 15,  /* added for --scaling */
 };
 
-/* Levels to measure, "L1", ..., "DRAM"; none: all. */
+/* Levels to measure, "L1", ..., "DRAM"; an empty list: all. */
 struct carm_level_list {
     char names[CARM_LIST_MAX][CARM_NAME_MAX];
     size_t n;
@@ -38,8 +38,8 @@ int carm_list_each(const char *list, const char *option,
                    int (*take)(void *to, const char *word, struct carm_err *err), void *to,
                    struct carm_err *err);
 
-/* Reads --budget, seconds. NULL: the usual ones, or CARM_BUDGET_QUICK; where fewer repetitions were asked for than
- * usual, as much less. returns 0 or -CARM_EINVAL */
+/* Reads --budget, seconds. NULL: usual_seconds, or CARM_BUDGET_QUICK; proportionally less if fewer repetitions than
+ * usual are asked for. returns 0 or -CARM_EINVAL */
 int carm_budget_parse(const char *word, double usual_seconds, bool quick, size_t reps,
                       double *seconds, struct carm_err *err);
 

@@ -11,24 +11,24 @@ struct carm_series {
     const struct carm_code *code;
     struct carm_shape shape;
     bool
-        shared; /* its level is shared with other cores, where the distance between the threads matters, or its threads
+        shared; /* the level is shared with other cores, so that the distance between threads matters, or the threads
                   * were found to share cores (carm_series_round) */
-    bool known; /* of a model before: another code must be clearly better */
+    bool known; /* the code of an earlier model: another code must be clearly better */
     /* least half interval, relative, for variation between builds that one build cannot see; 0 =
      * none */
     double floor;
-    const double *clock_hz; /* of carm_rounds_wandering, for rates per cycle; NULL = one clock */
+    const double *clock_hz; /* from carm_rounds_wandering, for rates per cycle; NULL = one clock */
     double work;            /* bytes or flops of one repetition, all threads */
     struct carm_round rounds[CARM_ROUNDS_MAX];
     size_t n;
     uint64_t reps; /* repetitions that count */
     struct carm_spread
-        spread;        /* of their rates: least, most, and the means of the rounds' p5, p95 */
+        spread; /* of the repetitions' rates: least, most, and the means of the rounds' p5, p95 */
     size_t spreads;    /* number of rounds in the sums */
-    bool spread_sound; /* of sound rounds alone */
+    bool spread_sound; /* the sums are of sound rounds alone */
 };
 
-/* Chooses windows and passes, and empties the series; set_bytes and target as carm_measure_shape. */
+/* Chooses windows and passes, and empties the series; set_bytes and target: see carm_measure_shape. */
 void carm_series_open(struct carm_series *s, struct carm_team *team, const struct carm_code *code,
                       uint64_t set_bytes, double target_seconds, bool shared);
 
@@ -39,12 +39,12 @@ void carm_series_open(struct carm_series *s, struct carm_team *team, const struc
 bool carm_series_round(struct carm_series *s, struct carm_team *team, size_t reps,
                        struct carm_measurement *m);
 
-/* One figure of a series' rounds; rate 0 without rounds.
+/* Pools a series' rounds into one figure; rate 0 without rounds.
  * clock  its quantum and error limit the resolution of a repetition */
 void carm_series_estimate(const struct carm_series *s, const struct carm_clock *clock,
                           struct carm_pooled *out);
 
-/* Adds the core clocks of its sound rounds. clocks [most], of which n are there; returns how many are there then */
+/* Appends the core clocks of the sound rounds to clocks[most], which has n. returns the new number */
 size_t carm_series_clocks(const struct carm_series *s, double *clocks, size_t n, size_t most);
 
 /* Runs `reps` repetitions in rounds, and further rounds, at most as many again, while the figure is doubtful.
@@ -58,10 +58,10 @@ void carm_series_run(struct carm_series *s, struct carm_team *team, const struct
  * CARM_ROUNDS_MIN such rounds. */
 double carm_series_ratio(const struct carm_series *s, const struct carm_series *other);
 
-/* How many rounds `reps` repetitions come in, and how many repetitions each has. */
+/* The number of rounds for `reps` repetitions, and the repetitions of each round. */
 size_t carm_rounds_of(size_t reps, size_t *each);
 
-/* Why one figure does not describe the point: too few sound rounds, or an interval of more than 3%
+/* Whether one figure does not describe the point: too few sound rounds, or an interval of more than 3%
  * (levels of one core) or 10% (shared levels) to each side.
  * note  out: the reason; "" = none
  * returns whether there is a reason */

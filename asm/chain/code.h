@@ -9,25 +9,25 @@
 
 enum {
     CARM_CHAIN_WINDOW_BYTES =
-        16384, /* that latency and throughput codes may access, from a page's start */
+        16384, /* bytes that latency and throughput codes may access, from a page's start */
     CARM_CHASE_CHAINS_MAX = 64,
     CARM_CHASE_REGISTERS =
-        10, /* chains whose pointers stay in general registers; of more, in the window */
+        10, /* up to this number of chains, pointers stay in general registers; else in the window */
     CARM_CHAIN_LOOP = 48, /* measured instructions of a loop, about, unless the row says otherwise:
-                                * its `dec; jnz` then hides behind a chain and costs a throughput 2% of an
-                                * issue slot each */
+                                * `dec; jnz` then hides behind a chain, and costs each instruction of a
+                                * throughput code 2% of an issue slot */
 };
 
 enum carm_chain_form {
     CARM_CHAIN_LATENCY,    /* L: each unit needs the result of the one before it */
     CARM_CHAIN_THROUGHPUT, /* T: `ways` independent chains take turns */
-    CARM_CHAIN_CHASE, /* P: k chains of pointers, each loaded from where the one before it points */
-    CARM_CHAIN_GATHER, /* G: the same with gathers of whole vectors */
+    CARM_CHAIN_CHASE, /* P: k chains of pointers; each load's address is the pointer loaded before */
+    CARM_CHAIN_GATHER, /* G: chains of pointers, loaded by gathers of whole vectors */
 };
 
 /* A row of the table: one kind of instruction or event in some ISAs and precisions.
- * Instructions are lines. In front of a line may stand: '-' it neither is measured nor lies on the chain; '@'
- * it lies on the chain and is not measured; '!' it is measured and does not lie on it; then '>' it loads, '<' it stores, '=' both. In a line stand
+ * Instructions are lines. A line may begin with '-' (neither measured nor on the chain), '@' (on the chain, not
+ * measured) or '!' (measured, not on the chain); then '>' (it loads), '<' (it stores) or '=' (both). Placeholders:
  *   $d register of the chain (vector of the ISA, or general, as wide as the precision)   $2 "$d, $d", in SSE $d
  *   $q $e its general register, 64 and 32 bits   $x $h its vector register, 16 bytes and half as wide
  *   $k its mask register                         $a $b vector constants a and 1/a, $c the two in turn
@@ -45,8 +45,9 @@ struct carm_chain_row {
     const char *before; /* before the loop; NULL = nothing */
     unsigned ways;      /* chains of the throughput code; 0: registers are not initialised */
     unsigned units;     /* of a loop with a latency or without ways; 0: by CARM_CHAIN_LOOP */
-    const char *minus;  /* the kind whose latency lies in each unit besides; NULL = none */
-    struct carm_cpu_bits needs; /* beside those of the ISA */
+    const char
+        *minus; /* a kind whose latency is in each unit, too, and is subtracted; NULL = none */
+    struct carm_cpu_bits needs; /* beside the ISA's bits */
 };
 
 /* A code. A pointer chase has no row. */
@@ -57,16 +58,17 @@ struct carm_chain_code {
     enum carm_precision precision; /* where the row has precisions */
     unsigned chains; /* of chases: 1 .. CARM_CHASE_CHAINS_MAX; of gathers whole vectors */
     unsigned
-        beside; /* of chases: instructions beside each load that write a register and wait for no miss; 0 = as few as may be */
+        beside; /* of chases: instructions for each load that write a register and wait for no miss; 0 = the fewest */
 };
 
-/* rdi  start of the window; that of mispredicted branches begins with the first state of its generator; of chases `chains` pointers, which the code leaves where it has arrived
+/* rdi  start of the window. Mispredicted branches: it begins with the first state of the generator. Chases: it has
+ *      `chains` pointers, which the code advances
  * rsi  iterations of the loop, >= 1
- * rdx  what the code of mispredicted branches tests of its random numbers */
+ * rdx  mispredicted branches: mask of the tested bits of the random numbers */
 typedef void carm_chain_fn(void *window, uint64_t iterations, uint64_t mask);
 
-/* Chases of so many chains have CARM_CHASE_BESIDE numbers of instructions beside each load, in rising order: out of
- * order, a core holds only so many results of instructions that wait for a load to leave. */
+/* Chases of CARM_CHASE_BESIDE_CHAINS chains are measured with CARM_CHASE_BESIDE numbers of instructions beside each
+ * load, ascending: they show how many results of later instructions a core keeps while a load is pending. */
 enum { CARM_CHASE_BESIDE = 5, CARM_CHASE_BESIDE_CHAINS = 40 };
 extern const unsigned carm_chase_beside[CARM_CHASE_BESIDE];
 
@@ -78,7 +80,7 @@ int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *e
 /* "L.add.avx2.dp", "T.int-add", "P.k8", "P.b16.k40", "G.avx512.k16". Writes at most CARM_CODE_NAME_MAX bytes. */
 void carm_chain_name(const struct carm_chain_code *code, char name[CARM_CODE_NAME_MAX]);
 
-/* Whether a name is meant as one of these, by its first letter. */
+/* Whether a name may be one of a latency code, by its first letter. */
 bool carm_chain_is_name(const char *name);
 
 /* returns 0 or -CARM_EINVAL: there is no such code */
@@ -87,11 +89,11 @@ int carm_chain_parse(const char *name, struct carm_chain_code *code, struct carm
 /* Units in the loop: of chases, loads of one chain. */
 unsigned carm_chain_units(const struct carm_chain_code *code);
 
-/* Measured instructions of a unit, and instructions of it on the chain. */
+/* Measured instructions of a unit, and its instructions on the chain. */
 unsigned carm_chain_measured(const struct carm_chain_code *code);
 unsigned carm_chain_path(const struct carm_chain_code *code);
 
-/* CPUID bits that a code needs, those of its ISA's registers included. */
+/* CPUID bits that a code needs, its ISA's bits included. */
 struct carm_cpu_bits carm_chain_needs(const struct carm_chain_code *code);
 
 /* ---- source -------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "asm/chain/code.h"
 #include "asm/recount.h"
 
-/* The account of a loop, found from its bytes alone. */
+/* The account of a loop, from its machine code alone. */
 struct carm_chain_account {
     unsigned instructions; /* of the loop, control included */
     unsigned loads, stores;
@@ -19,7 +19,7 @@ struct carm_chain {
     struct carm_chain_code code;
     char name[CARM_CODE_NAME_MAX];
     unsigned units;                    /* in the loop; of chases and gathers loads of one chain */
-    struct carm_chain_account account; /* assembled and recounted: both agree */
+    struct carm_chain_account account; /* of the recount; equal to the macros' */
     carm_chain_fn *run;
 };
 
@@ -48,15 +48,16 @@ struct carm_chain_list {
 };
 void carm_chain_image_source(FILE *out, const void *list);
 
-/* The codes that are built in (asm/builtin.asm), compressed: of no bytes in the build's own tools and most tests. */
+/* The built-in codes (asm/builtin.asm), compressed; empty in the build's own tools and in most tests. */
 extern const uint8_t carm_builtin_chains_packed[];
 extern const uint8_t carm_builtin_chains_end[];
 
 /* ---- the recount */
 
-/* Compares a recount with the account that the macros kept and with the table: instructions, loads and stores; of
- * latency codes and chases the carried chain, which must be as long as the table says, of throughput codes no
- * longer than one of their ways. *out: the recount. Returns 0 or -CARM_EFORMAT, whose sentence names the code and the difference. */
+/* Compares a recount with the account of the macros and with the table: instructions, loads, stores, and the carried
+ * chain. In latency codes and chases this chain must be as long as in the table, in throughput codes at most as long as
+ * one of their ways. *out: the recount.
+ * returns 0 or -CARM_EFORMAT, whose sentence names the code and the difference */
 int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *image, size_t size,
                              const struct carm_code_layout *layout,
                              const struct carm_account *account, struct carm_chain_account *out,

@@ -25,7 +25,7 @@ int carm_host_look(struct carm_host *host, const char *on, struct carm_observer 
 int carm_host_open(struct carm_host *host, const char *on, struct carm_observer *observer,
                    struct carm_err *err);
 
-/* Places threads like the threads of a model. layout: its words of --threads, "" = as usual. returns as carm_topo_threads */
+/* Places threads like a model's threads. layout: its words of --threads, "" = as usual. returns as carm_topo_threads */
 int carm_host_lay_out(const struct carm_host *host, const char *layout, struct carm_err *err);
 
 /* Warns of a CPU quota, waits until no other process measures on this node, then measures the clock.

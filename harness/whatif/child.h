@@ -74,8 +74,8 @@ void carm_child_run(struct carm_child *child, double until, const volatile sig_a
 unsigned carm_child_sample(struct carm_child *child, double each, unsigned most, uint64_t begin,
                            uint64_t end, unsigned *inside);
 
-/* Moves the calling thread to the child's CPU, and back: while tracer and child take turns, a step takes 4 us on one CPU
- * and 25 to 70 us on two. */
+/* Moves the calling thread to the child's CPU, and back: while tracer and child take turns, a step takes 4 us on one
+ * CPU and 25 to 70 us on two. */
 void carm_child_go_beside(const struct carm_child *child, cpu_set_t *was);
 void carm_child_come_back(const cpu_set_t *was);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A trial of a loop, one snapshot of the trial, and copies of the stopped program: opening a copy as warm as the program
- * is, and running phases of code in the copy. */
+/* A trial of a loop, one snapshot of the trial, and copies of the stopped program: opening a copy as warm as the
+ * program is, and running phases of code in the copy. */
 #pragma once
 
 #include <signal.h>

@@ -48,7 +48,7 @@ int carm_memory_pages(pid_t origin, pid_t ran, const struct carm_memory *memory,
                       struct carm_err *err);
 
 /* Bytes in memory, and bytes in huge pages, of the areas that contain an address of data[ndata]; each area counts once.
- * Makes one pass over /proc/PID/smaps, for which the kernel walks all page tables. 0 and 0 where smaps cannot be read. */
+ * Makes one pass over /proc/PID/smaps, for which the kernel walks all page tables. 0 and 0: smaps cannot be read. */
 void carm_memory_huge(pid_t pid, const uint64_t *data, size_t ndata, uint64_t *present,
                       uint64_t *huge);
 

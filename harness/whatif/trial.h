@@ -2,10 +2,10 @@
 /* Variants of a loop, tried in copies of the program that runs it.
  *
  * At each snapshot the program is stopped at the head of the loop and forked. The first copy gets a region with the
- * variants and a jump to them in place of the loop's head. Copies of the first copy run the variants, but never a system
- * call: a copy that would make a call, gets a signal or takes too long is ended. Unchanged and changed code take turns
- * of some 60 us in one copy. If the loop does different work in each stretch, they run the same stretch in copies of
- * their own. The ratio of unchanged to unchanged code (the null ratio) shows the error of both methods.
+ * variants and a jump to them in place of the loop's head. Copies of the first copy run the variants, but never a
+ * system call: a copy that would make a call, gets a signal or takes too long is ended. Unchanged and changed code take
+ * turns of some 60 us in one copy. If the loop does different work in each stretch, they run the same stretch in copies
+ * of their own. The ratio of unchanged to unchanged code (the null ratio) shows the error of both methods.
  *
  * source: DECAN: Koliai et al. 2013, Quantifying Performance Bottleneck Cost Through Differential Analysis */
 #pragma once

@@ -22,14 +22,14 @@ bool carm_turns_plan(struct carm_snapshot *s, struct carm_turns *plan);
 bool carm_turns_measure(struct carm_snapshot *s, const struct carm_turns *p,
                         struct carm_trial_result *result);
 
-/* Each change in a copy of its own, which takes turns with copies of the unchanged code: for loops that do different work
- * in each stretch, for huge pages, and for changes whose effect shows only when they have filled the caches.
+/* Each change in a copy of its own, which takes turns with copies of the unchanged code: for loops that do different
+ * work in each stretch, for huge pages, and for changes whose effect shows only when they have filled the caches.
  * trials  [n] variants, or CARM_TRIAL_HUGE */
 bool carm_turns_measure_apart(struct carm_snapshot *s, const struct carm_turns *p,
                               const int *trials, size_t n, struct carm_trial_result *result);
 
-/* Whether the time that the loop has left suffices to measure a stage in this snapshot and in the further snapshots that
- * it needs. If not, and too few snapshots have measured the stage, its change is refused.
+/* Whether the time that the loop has left suffices to measure a stage in this snapshot and in the further snapshots
+ * that it needs. If not, and too few snapshots have measured the stage, its change is refused.
  * guess  seconds of the stage, for the first snapshot */
 bool carm_turns_has_time(const struct carm_snapshot *s, int change,
                          const struct carm_trial_stage *stage, double guess);

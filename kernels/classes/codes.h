@@ -35,27 +35,27 @@ struct carm_class_target {
     size_t nops;
 };
 
-/* A class as this ISA and mix can do it. All codes do the same work: they differ in the order of
+/* The codes of a class with this ISA and mix. All codes do the same work: they differ in the order of
  * instructions, the length of the loop, the operation and the prefetches. */
 struct carm_class_plan {
     const struct carm_class *class;
-    uint64_t wanted; /* byte an iteration of one thread is to touch: table 2's, or more */
-    uint64_t bytes;  /* bytes touched: the number of whole loops nearest to the class's */
+    uint64_t wanted; /* bytes that an iteration of one thread should touch: table 2's, or more */
+    uint64_t bytes;  /* bytes touched: whole loops, as near to `wanted` as possible */
     uint64_t flops;  /* bytes x table 2's intensity, exactly */
     struct carm_code_spec specs[CARM_CLASS_CODES_MAX];
     size_t nspecs;
 };
 
-/* Bytes an iteration of one thread has to touch so that `threads` sets together leave a last-level
- * cache of `cache_bytes` (the part that the threads reach; 0 = there is no such cache). A set a little
- * larger than an LRU cache leaves it whole; other caches keep a part of such a set, and a set of
- * CARM_CLASS_LEAVE times the cache leaves all of them.
- * returns the given bytes where they are enough, else more, in whole MiB */
+/* Bytes that an iteration of one thread has to touch so that no line stays in the last-level cache until the
+ * next iteration. cache_bytes: the part of the cache that the threads reach; 0 = no such cache. In an LRU cache
+ * no line stays of sets slightly larger than the cache; other caches keep a part of such sets, and nothing of
+ * sets of CARM_CLASS_LEAVE times the cache.
+ * returns the given bytes if they suffice, else more, in whole MiB */
 uint64_t carm_class_enlarge(uint64_t bytes, uint64_t cache_bytes, int threads);
 enum { CARM_CLASS_LEAVE = 4 };
 
 /* Chooses the codes of a class.
- * wanted  byte of an iteration, at least the class's; flops grow with it
+ * wanted  bytes of an iteration, at least the class's; flops grow in proportion
  * returns 0; -CARM_ENOTSUP (updates or non-temporal stores); -CARM_EINVAL (an ISA without the
  * operations) */
 int carm_class_plan(struct carm_class_plan *plan, const struct carm_class *class, uint64_t wanted,
@@ -67,8 +67,8 @@ bool carm_class_exact(const struct carm_class_plan *plan);
 /* Bytes and flops of one whole iteration of one thread, counted like one loop of a code. */
 struct carm_account carm_class_account(const struct carm_class_plan *plan);
 
-/* What `iterations` iterations of all threads execute, by the account of the code that runs: the
- * constants that a call loads once are not among the bytes. */
+/* The work of `iterations` iterations of all threads, by the account of the code that runs. The bytes
+ * exclude the constants that a call loads once. */
 struct carm_class_work {
     double flops, load_bytes, store_bytes;
 };
@@ -82,5 +82,5 @@ struct carm_class_work carm_class_work(const struct carm_class_plan *plan,
  * returns the class's index, or n when none fits into `left` seconds */
 size_t carm_class_next(const double *cost, size_t n, double left);
 
-/* Runs of an instance of so many seconds: many of short ones, one of long ones. Odd. */
+/* Number of runs of an instance that takes so many seconds: many for short instances, one for long ones. Odd. */
 size_t carm_class_runs(double seconds);

@@ -11,8 +11,8 @@ struct carm_class_run {
     const struct carm_class_plan *plan;
     const struct carm_code *code; /* one of the plan's */
     uint64_t iterations;          /* N, over the same data of each thread */
-    uint64_t call_iterations;     /* at most so many in one call of the code: between two calls
-                                         * a run can be stopped */
+    uint64_t call_iterations;     /* most iterations in one call of the code: a run can be stopped
+                                         * between two calls */
     size_t runs;                  /* at most team->max_reps */
     bool evict;                   /* before each run, the data leave all caches */
     double seconds;               /* out: median of the runs, first start to last end, the
@@ -21,6 +21,6 @@ struct carm_class_run {
     int64_t switches;             /* out: involuntary context switches */
 };
 
-/* Runs it. The team's buffers hold the set; carm_measure_calibrate has run.
+/* Runs an instance. The team's buffers have room for the set; carm_measure_calibrate was called.
  * returns 0; -CARM_EINTR (the team's deadline is over: nothing is known); -CARM_ENOTSUP (too short for this clock) */
 int carm_class_run(struct carm_team *team, struct carm_class_run *run, struct carm_err *err);

@@ -5,7 +5,8 @@
 
 #include "asm/code.h"
 
-/* All built-in codes, each once, sorted by name in strcmp's order. The functions that make the
- * plans give them; the result does not depend on the machine. *specs is to be released with free
+/* All built-in codes, each once, sorted by name in strcmp's order, as the functions that make the
+ * plans list them. The result does not depend on the machine.
+ * specs  out: to be released with free
  * returns 0, -CARM_ENOMEM, or -CARM_EINVAL from the plans */
 int carm_builtin_plan(struct carm_code_spec **specs, size_t *n, struct carm_err *err);

@@ -23,12 +23,11 @@ struct carm_latency_run {
     struct carm_team *team; /* one thread, with the deadline of all parts */
     const struct carm_chain_image *image;
     struct carm_model *model; /* latencies are appended to its members */
-    double
-        line_seconds; /* that one line took when a chase was laid out the last time; 0 = unknown */
-    double clock_hz;  /* of the core, beside its figures; 0 = not measured */
+    double line_seconds; /* time for each line when the latest chase was laid out; 0 = unknown */
+    double clock_hz;     /* of the core, beside its figures; 0 = not measured */
 };
 
-/* Measures all and fills core, latency, latency_curves, in_flight, loaded and core_to_core of the model, which had none.
+/* Measures and fills core, latency, latency_curves, in_flight, loaded and core_to_core of the model, which had none.
  * deadline  figures that are not measured by then are left out, with a note where the model has room for one
  * returns 0, -CARM_EINTR, -CARM_ENOMEM, -CARM_ENOTSUP, or as carm_chain_image_open */
 int carm_latency_measure(const struct carm_latency_options *options, const struct carm_host *host,
@@ -46,14 +45,14 @@ static inline double carm_latency_seconds(const struct carm_latency_options *opt
 }
 
 /* Latency of the memory of one NUMA node (the OS's number) for the thread of run->team: a chase over four times the last
- * cache in pages of 2 MiB, where there are such.
+ * cache in pages of 2 MiB, where the system has them.
  * out  order, page_bytes, seconds, ci95, cycles, clock_hz, working_set_bytes; seconds 0 and a note where it could not
  *      be measured or the pages are elsewhere
  * returns 0, -CARM_ENOMEM */
 int carm_latency_at(struct carm_latency_run *run, int node, struct carm_latency *out,
                     struct carm_err *err);
 
-/* ---- its parts */
+/* ---- the parts of carm_latency_measure */
 
 int carm_latency_core(struct carm_latency_run *run, struct carm_err *err);
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err);
@@ -83,12 +82,12 @@ static inline uint64_t carm_latency_memory_most(const struct carm_latency_option
 int carm_latency_add_rate(struct carm_model *model, const struct carm_in_flight *as, double *rates,
                           size_t n, struct carm_err *err);
 
-/* Whether a chase over so many lines can be laid out before the deadline, to judge by the chases before it. */
+/* Whether a chase over `lines` lines can be laid out before the deadline, judged by earlier chases. */
 static inline bool carm_latency_has_time(const struct carm_latency_run *run, size_t lines)
 {
     const struct carm_deadline *d = &run->team->deadline;
     const double left = (double)d->tsc - (double)carm_clock_now();
-    /* twice: of more lines, fewer are in a cache */
+    /* twice: the more lines, the smaller the share in a cache */
     const double needed = 2.0 * (double)lines * run->line_seconds * run->host->clock.tsc_hz;
     return !carm_team_is_over(run->team) && (d->tsc == 0 || needed < left);
 }

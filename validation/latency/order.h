@@ -11,8 +11,8 @@
 /* Lines that a chase visits in a working set: all, or one for each page. */
 size_t carm_chase_lines(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes);
 
-/* Of these lines, at most so many, chosen at random and spread over the whole set: of order "lines" whole pages, of
- * order "pages" all. */
+/* The number of lines when at most `most` are visited, chosen at random over the whole set: with order "lines" whole
+ * pages, with order "pages" any lines. */
 size_t carm_chase_some(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes,
                        size_t most);
 

@@ -22,13 +22,13 @@ struct carm_build {
     uint64_t begin,
         until;       /* TSC at the begin of the build, and at the end of its budget without the
                     * ceilings' part */
-    uint64_t end;    /* TSC: when the part of the ceilings ends, too */
-    uint64_t scaled; /* likewise of --scaling */
+    uint64_t end;    /* TSC at the end of the ceilings' part */
+    uint64_t scaled; /* TSC at the end of --scaling's part */
     uint64_t last;   /* TSC at the end of the whole budget: the time left after the roofs is for
                     * latencies */
-    /* of every point: as configured, or fewer in a short budget */
+    /* repetitions of every point: as configured, or fewer in a short budget */
     size_t reps;
-    bool adds; /* roofs to a finished model, which has its curves F(phi) */
+    bool adds; /* adds roofs to a finished model, which has its curves F(phi) */
 };
 
 enum { CARM_LEVEL_SETS = 3, CARM_CURVE_POINTS_MAX = 256 };
@@ -61,7 +61,7 @@ struct carm_build_set {
     struct carm_team *team;
     struct carm_overhead overhead; /* of this many threads */
     uint64_t *places;              /* [threads] where small sets lie; NULL = at the start */
-    double clock_hz;               /* of its rounds so far, by carm_rounds_wandering */
+    double clock_hz;               /* of the set's rounds so far, by carm_rounds_wandering */
     struct carm_build_levels levels;
 };
 

@@ -30,7 +30,7 @@ struct carm_build_config {
     size_t reps;
     bool quick;
     bool latency;          /* measure latencies, too (validation/latency/) */
-    bool scaling;          /* and bandwidth and peak over the number of threads */
+    bool scaling;          /* measure bandwidth and peak over the number of threads, too */
     double budget_seconds; /* the build ends after this time, with the roofs measured so far */
     uint64_t memory_bytes; /* for the buffers of all threads */
     int curve_steps;       /* points of the curve per octave */
@@ -57,7 +57,7 @@ struct carm_build_words {
 int carm_build_configure(struct carm_build_config *config, const struct carm_build_words *words,
                          const struct carm_cpu *cpu, struct carm_topo *topo, struct carm_err *err);
 
-/* Refuses a word of --memory that carm_number_bytes does not read. returns -CARM_EINVAL */
+/* Refuses a word of --memory that is not a size for carm_number_bytes. returns -CARM_EINVAL */
 int carm_build_no_size(const char *word, struct carm_err *err);
 
 /* Default memory of the buffers: half of the available memory, or less if the rest is too small
@@ -70,26 +70,26 @@ int carm_build_configure_codes(struct carm_build_config *config,
                                const struct carm_build_words *words, const struct carm_cpu *cpu,
                                struct carm_err *err);
 
-/* Whether a level of the machine is asked for (--levels): a place in topo->caches; behind them memory. */
+/* Whether --levels asks for a level. level: index in topo->caches, or the next index: memory */
 bool carm_build_wants_level(const struct carm_build_config *config, const struct carm_topo *topo,
                             size_t level);
 
 /* Whether an ISA (by its place in the list) gets roofs of a mix on a level (0 = L1, of n).
  * Non-temporal stores bypass the caches and have roofs only in memory. The ISAs beyond nwhole get
- * roofs of the model's mix on all levels. Those of 32 bytes and more get the other mixes, too, but
- * for updates beyond L1; narrower ones get them in the two inner caches, where the width of an
+ * roofs of the model's mix on all levels. ISAs of 32 bytes and more get the other mixes, too, but
+ * for updates beyond L1; narrower ISAs get them in the two inner caches, where the width of an
  * access matters. */
 bool carm_build_wants_roof(const struct carm_build_config *config, size_t isa,
                            const struct carm_mix *mix, size_t level, size_t n);
 
 /* Whether an ISA gets roofs of computation in a precision (by their places in the lists). The
- * precisions beyond nleading get them for vectors: a vector of sp moves as many bytes as one of dp,
- * so the roofs of memory are those of dp (carm_scaling_fill). Scalar sp moves half as many and is
- * left to carm run and place, which measure a set that a program needs (lacking.h). */
+ * precisions beyond nleading get roofs of computation for vectors: a vector of sp moves as many bytes
+ * as one of dp, so the roofs of memory are dp's (carm_scaling_fill). Scalar sp moves half as many and
+ * is left to carm run and place, which measure a set that a program needs (lacking.h). */
 bool carm_build_wants_compute(const struct carm_build_config *config, size_t isa, size_t precision);
 
-/* Whether this CPU's ISA gets a roof of an operation in a precision. Where there is fma, mad is left out beyond nleading: it
- * settles in schedules of 94 to 100% of its best (Zen 4), which few rounds do not tell apart. */
+/* Whether this CPU's ISA gets a roof of an operation in a precision. If the CPU has fma, precisions beyond nleading get
+ * no mad: it settles in schedules of 94 to 100% of its best (Zen 4), and a few rounds do not separate these. */
 bool carm_build_wants_op(const struct carm_build_config *config, const struct carm_cpu *cpu,
                          size_t isa, size_t precision, enum carm_op op);
 

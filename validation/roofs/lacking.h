@@ -15,7 +15,7 @@ struct carm_build_lack {
 
 /* Whether a model has no set of roofs of this ISA, precision and number of threads, although this
  * machine can measure one.
- * isa, precision  of a point; unknown ones ("", "mixed"), tiles and integers lack nothing
+ * isa, precision  of a point; false for unknown ones ("", "mixed"), tiles and integers
  * out             the set */
 bool carm_build_lacks(const struct carm_model *model, const char *isa, const char *precision,
                       int threads, const struct carm_cpu *cpu, const struct carm_topo *topo,
@@ -25,6 +25,7 @@ bool carm_build_lacks(const struct carm_model *model, const char *isa, const cha
  * each level, and the operations of the default model. Adds it to the model.
  * host  with its turn to measure (carm_host_enter)
  * returns 0; -CARM_EINVAL (the model is of another machine); -CARM_EIO (a level or all operations had no figure
- * after some seconds; the model may hold a part of the set and is not to be written); -CARM_EINTR, -CARM_ENOMEM, or as carm_image_open */
+ * after some seconds; the model may contain a part of the set and must not be written); -CARM_EINTR, -CARM_ENOMEM,
+ * or as carm_image_open */
 int carm_build_add_lack(struct carm_model *model, const struct carm_build_lack *lack,
                         const struct carm_host *host, struct carm_err *err);

@@ -7,7 +7,7 @@
 /* The largest working set, all threads together, that the curve may reach. */
 uint64_t carm_build_curve_end(const struct carm_build *build, int threads);
 
-/* Roughly how long the curve takes. */
+/* Estimate of the curve's seconds. */
 double carm_build_curve_seconds(const struct carm_build *build, int threads);
 
 /* Multiple of the reported size. No cache is larger than reported, so a knee beyond this
@@ -24,7 +24,7 @@ struct carm_build_sweep {
 };
 
 /* Plans the points from 2 KiB for each thread on, and runs the first round of each until memory's plateau
- * is plain or the end reached. To be closed.
+ * is clear or the end is reached. To be closed.
  * returns 0, -CARM_EINTR or -CARM_ENOMEM */
 int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set *set,
                           const struct carm_code *code, struct carm_err *err);
@@ -36,7 +36,7 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
                            struct carm_err *err);
 
 /* The points measured so far, as a curve.
- * fastest  of each point the fastest sound round, not the figure of all rounds
+ * fastest  takes each point's fastest sound round instead of the figure of all rounds
  * clocks  [CARM_CURVE_POINTS_MAX] out: hertz, the core clock beside each point
  * returns 0 or -CARM_ENOMEM */
 int carm_build_sweep_curve(const struct carm_build_sweep *sweep, bool fastest,
@@ -45,11 +45,11 @@ int carm_build_sweep_curve(const struct carm_build_sweep *sweep, bool fastest,
 /* The number of rounds of a curve's points, and the repetitions of one round. */
 size_t carm_build_sweep_rounds(size_t reps, size_t *each);
 
-/* Finds the levels on the curve and chooses working sets for their roofs. clocks hertz, one for
- * each point of the curve, NULL = not known: inner caches run at the core's clock, so that their
- * plateaus are looked for per cycle fewer the levels of fewer threads, NULL = none: when this
- * curve does not show a cache's plateau clearly, the range of the same cache with fewer threads
- * is borrowed, times the instances that the threads reach */
+/* Finds the levels on the curve and chooses working sets for their roofs.
+ * clocks  hertz, one for each point of the curve; NULL = not known. Inner caches run at the core's clock, so their
+ *         plateaus are searched for per cycle
+ * fewer   the levels of fewer threads; NULL = none. If this curve does not show a cache's plateau clearly, the
+ *         cache's range with fewer threads is borrowed, times the instances that the threads reach */
 void carm_build_find_levels(const struct carm_build *build, int threads,
                             const struct carm_curve *curve, const double *clocks,
                             const struct carm_build_levels *fewer, struct carm_build_levels *out);
@@ -59,15 +59,15 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
 bool carm_build_doubts_levels(const struct carm_build *build,
                               const struct carm_build_levels *levels, double *lo, double *hi);
 
-/* Gives each cache of one core that the curve does not resolve, but whose step it shows, the size that the OS reports:
- * beside busy neighbours the points of a plateau differ by more than a plateau's may.
+/* Gives each cache of one core the size that the OS reports, if the curve shows the cache's step but does not resolve
+ * it: beside busy neighbours the points of a plateau scatter more than a plateau's points may.
  * source: all points of L1 on a guest of Emerald Rapids were 1.9 to 2.7 times those beyond it, none within 12% */
 void carm_build_assume_levels(const struct carm_build *build, const struct carm_curve *curve,
                               struct carm_build_levels *levels);
 
-/* Levels whose plateau ends beyond CARM_LATE_KNEE times the reported size become those of the curve of fastest rounds
- * where its end is within: neighbours only slow a shared cache, so that a plateau between the cache's and memory's
- * bandwidth, which reaches far beyond the cache, is theirs. Seen with 32 MiB: an end at 71 MiB.
+/* Replaces each level whose plateau ends beyond CARM_LATE_KNEE times the reported size by the level of the curve of
+ * fastest rounds, if that level ends within. Neighbours only slow a shared cache: they cause a plateau between the
+ * cache's and memory's bandwidth that reaches far beyond the cache. Seen with 32 MiB: an end at 71 MiB.
  * fewer  as for carm_build_find_levels
  * returns 0 or -CARM_ENOMEM */
 int carm_build_doubt_late(const struct carm_build_sweep *sweep,
@@ -76,5 +76,5 @@ int carm_build_doubt_late(const struct carm_build_sweep *sweep,
 
 /* Whether a cache is private with this number of threads: not the last one, and no two threads
  * share it.
- * level  index in topo->caches, or beyond them: memory */
+ * level  index in topo->caches, or the next index: memory */
 bool carm_build_is_private(const struct carm_topo *topo, size_t level, int threads);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Memory domains of a build: bandwidth and latency from the cores of each NUMA node to the memory of each. */
+/* Memory domains of a build: bandwidth and latency from the cores of each NUMA node to the memory of each node. */
 #pragma once
 
 #include "validation/latency/latency.h"

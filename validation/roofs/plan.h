@@ -19,9 +19,9 @@ struct carm_build_plan {
     bool *searched; /* [codes of the image] true = only in a search */
 };
 
-/* Which codes a plan has, also for the built-in codes (validation/builtin/plan.h).
+/* The codes of a plan, also for the built-in codes (validation/builtin/plan.h).
  * specs    [carm_build_plan_room(config)]
- * *nroofs  as in struct carm_build_plan
+ * *nroofs  see struct carm_build_plan
  * returns how many of specs were filled */
 size_t carm_build_plan_specs(const struct carm_build_config *config, const struct carm_cpu *cpu,
                              struct carm_code_spec *specs, size_t *nroofs);
@@ -58,8 +58,8 @@ enum {
 
 /* Where a ceiling's working set lies. */
 enum carm_ceiling_place {
-    CARM_CEILING_CORE, /* nowhere: registers alone */
-    CARM_CEILING_DRAM, /* the set of memory's roofs */
+    CARM_CEILING_CORE, /* no working set: registers alone */
+    CARM_CEILING_DRAM, /* the working set of memory's roofs */
     CARM_CEILING_FAR,  /* a larger set: a lap reads only some of its lines */
 };
 
@@ -73,8 +73,8 @@ struct carm_ceiling_point {
 };
 
 /* The requested ceilings of the groups in-core, mix and memory. "small set", "no affinity", busy
- * and traffic run the best codes of these again. If traffic is requested without memory, the plan
- * has the streaming read in the group traffic.
+ * and traffic run the best codes of these ceilings again. If traffic is requested without memory, the
+ * plan has the streaming read in the group traffic.
  * returns the number of ceilings in points[CARM_CEILING_POINTS_MAX] */
 size_t carm_ceilings_plan(const struct carm_build_config *config, const struct carm_cpu *cpu,
                           struct carm_ceiling_point *points);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From measurements to the parts of a model. Every function that adds returns 0 or -CARM_ENOMEM;
+/* Turns measurements into parts of a model. Every function that adds a part returns 0 or -CARM_ENOMEM;
  * the pointers in `out` are valid until the next part of the same kind is added. */
 #pragma once
 

@@ -22,14 +22,15 @@ struct carm_build_roof {
     enum carm_op op;
     struct carm_series *series; /* [CARM_ROOF_CODES] one for each finalist */
     size_t nseries;
-    size_t best;                   /* of the series */
-    struct carm_pooled pooled;     /* figure of the best code */
-    char note[CARM_TEXT_MAX];      /* a rule that the roof breaks; "" = none */
-    const struct carm_code *usual; /* of a search: the best candidate of other builds; else NULL */
-    double gain;                   /* gain over the usual code in the same rounds; 0 = not known */
-    bool unsearched;               /* the time for searches ended before each candidate had run */
-    size_t alike;  /* sound rounds of other numbers of threads with the same rate per core */
-    size_t barren; /* repeated rounds in a row without effect */
+    size_t best;               /* of the series */
+    struct carm_pooled pooled; /* figure of the best code */
+    char note[CARM_TEXT_MAX];  /* a rule that the roof breaks; "" = none */
+    const struct carm_code
+        *usual;      /* in a search: the best of the candidates of builds without one; else NULL */
+    double gain;     /* gain over the usual code in the same rounds; 0 = not known */
+    bool unsearched; /* the time for searches ended before each candidate had run */
+    size_t alike;    /* sound rounds of other numbers of threads with the same rate per core */
+    size_t barren;   /* repeated rounds in a row without effect */
 };
 
 /* All roofs of a build. */
@@ -42,18 +43,18 @@ struct carm_build_job {
     size_t n;
     size_t reps; /* of one round */
     size_t rounds;
-    size_t dropped; /* roofs of ISAs beside that the time for searches did not allow */
+    size_t dropped; /* roofs of ISAs beyond nwhole for which there was no time to search */
 };
 
-/* The name of a roof's level; "" = of an operation. */
+/* The name of a roof's level; "" = a roof of an operation. */
 static inline const char *carm_build_roof_level(const struct carm_build_roof *r)
 {
     return r->memory ? r->set->levels.levels[r->level].name : "";
 }
 
-/* Whether a mixture of operations has too few sound rounds, those with other numbers of threads at the same
- * rate per core included. A mixture settles in one of several schedules and keeps it for a round (77.8 or 69.2
- * Gflop/s on a Zen 3), so several rounds are needed to see the best. */
+/* Whether a mixture of operations has too few sound rounds. Rounds with other numbers of threads at the same
+ * rate per core count, too. A mixture settles in one of several schedules and keeps it for a round (77.8 or 69.2
+ * Gflop/s on a Zen 3), so several rounds are needed to see the best schedule. */
 bool carm_build_is_unsettled(const struct carm_build_roof *r);
 
 /* The winner of a search: a code that only the search has, at least 0.5% faster than the usual

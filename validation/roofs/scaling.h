@@ -5,17 +5,17 @@
 #include "models/scaling.h"
 #include "validation/roofs/build.h"
 
-/* Numbers of threads of one layout that are measured, at most. */
+/* The largest number of runs, each with another number of threads, of one layout. */
 enum { CARM_SCALING_RUNS = 16 };
 
 struct carm_scaling_plan {
     int steps[CARM_SCALING_STEPS]; /* the first numbers of threads, ascending */
     size_t n;
     bool spread; /* threads spread over caches and domains run on other CPUs than core after core */
-    double seconds; /* of all layouts, with as many further numbers as may follow; by estimate */
+    double seconds; /* estimate for all layouts, with the largest number of further runs */
 };
 
-/* What a build with --scaling measures first; the curves decide on further numbers of threads. */
+/* The numbers of threads that a build with --scaling measures first; the curves decide on further ones. */
 void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling_plan *out);
 
 /* Measures a curve for each level and for the peak of the model's roofs of the first ISA and precision, with teams of its
@@ -24,8 +24,8 @@ void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling
 int carm_build_measure_scaling(const struct carm_build *build, struct carm_model *model,
                                struct carm_err *err);
 
-/* Bytes of one thread's working set that fill a shared level as those of another number of threads do.
- * set_bytes  of one of `from` threads
- * level      index in topo->caches, or beyond them: memory */
+/* Bytes of one thread's working set that fill a shared level as much as another number of threads does.
+ * set_bytes  working set of one of `from` threads
+ * level      index in topo->caches, or the next index: memory */
 uint64_t carm_scaling_set(const struct carm_topo *topo, const struct carm_topo *from_topo,
                           size_t level, uint64_t set_bytes, int from, int threads);

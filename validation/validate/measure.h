@@ -19,8 +19,8 @@ struct carm_validate {
     struct carm_observer *observer;
     struct carm_model *model; /* points and roofs are added */
     uint64_t until;           /* TSC at which the budget ends */
-    double left;              /* sum of the weights (weight_of) of the levels that are left in
-                               * all sets */
+    double left;              /* sum of the weights (weight_of) of all sets' levels that are not
+                               * measured yet */
     size_t missing;           /* out: points that the budget left without a figure */
     double issue; /* out: slots/s of all threads of the team, the highest so far; 0 = not
                    * measured */

@@ -19,7 +19,8 @@ struct carm_validate_done {
  * counter  compares the codes with their construction
  * model    points, roofs, scores and fits are added, and replace older ones of the same sets
  * done     out
- * returns 0; -CARM_EIO (the budget ended before a point had a figure); -CARM_EINTR, -CARM_ENOMEM, or as carm_validate_plan_open and carm_code_counter_try */
+ * returns 0; -CARM_EIO (the budget ended before a point had a figure); -CARM_EINTR, -CARM_ENOMEM, or as
+ * carm_validate_plan_open and carm_code_counter_try */
 int carm_validate_run(const struct carm_validate_config *config, const struct carm_host *host,
                       const char *path, const struct carm_code_counter *counter,
                       struct carm_model *model, struct carm_validate_done *done,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compares models with the points of one set: scores and fits, which are added to the model. */
+/* Compares models with the points of one set, and adds scores and fits to the model. */
 #pragma once
 
 #include "models/model.h"
 
 /* flop/s of the cache-aware model at a point, from the level's roof for the model's mix and the
  * operation's compute roof.
- * beside  use the roofs of codes A and B in the same rounds as the point
+ * beside  use the roofs of codes A and B measured in the same rounds as the point
  * returns 0 where the model has no such roof */
 double carm_predict_cache_aware(const struct carm_model *model,
                                 const struct carm_validation_point *point, bool beside);

@@ -10,7 +10,7 @@
 /* Roofline of codes A and B beside one round of a point. */
 struct carm_sweep_beside {
     double attainable; /* flop/s at the point's intensity */
-    bool sound;        /* both were in a sound state */
+    bool sound;        /* the rounds of both codes were sound */
 };
 
 struct carm_sweep_point {
@@ -31,7 +31,7 @@ struct carm_sweep {
     const struct carm_code *b; /* ... and the peak's */
     uint64_t set_bytes;        /* working set of one thread */
     size_t reps;
-    double budget_seconds; /* for repairs; out: the rest */
+    double budget_seconds; /* for repairs; out: the seconds that are left */
     /* out */
     struct carm_series memory, compute; /* of A and B */
     struct carm_sweep_point *points;    /* [CARM_GRID_POINTS] */
@@ -50,10 +50,10 @@ void carm_sweep_choose(struct carm_sweep *s, size_t grid, bool search);
  * wanted  [CARM_GRID_POINTS]; NULL = all */
 void carm_sweep_round(struct carm_sweep *s, const bool *wanted);
 
-/* Runs more rounds of doubtful points while the budget lasts: of points without a sound state or
+/* Runs more rounds of doubtful points while the budget lasts: of points without a sound round or
  * with differing rounds; and of points that take longer for their bytes than a point with more
  * flops for the same bytes, or longer for their flops than a point with more bytes. A disturbed
- * search may have given the latter a bad schedule, so they choose again. */
+ * search may have given such a slow point a bad schedule, so it chooses again. */
 void carm_sweep_repair(struct carm_sweep *s);
 
 /* Describes one grid point from its rounds. */
@@ -65,10 +65,10 @@ void carm_sweep_describe(const struct carm_sweep *s, size_t grid, struct carm_va
 void carm_sweep_excess(const double *intensity, const double *performance, size_t n,
                        double *excess);
 
-/* The attainable performance of the model's form at a point, with roofs of the same rounds.
+/* The attainable performance by the model's equation at a point, with roofs of the same rounds.
  * performance  flop/s, the point's figure
  * rounds       [n] rounds with their codes beside
- * returns flop/s: performance divided by the median of measured / attainable over the rounds in
- * sound state, or over all rounds when fewer than CARM_ROUNDS_MIN are sound; 0 without rounds */
+ * returns flop/s: performance divided by the median of measured / attainable over the sound
+ * rounds, or over all rounds when fewer than CARM_ROUNDS_MIN are sound; 0 without rounds */
 double carm_sweep_paired(double performance, const struct carm_round *rounds,
                          const struct carm_sweep_beside *beside, size_t n);
