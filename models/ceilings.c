@@ -138,7 +138,7 @@ static const struct carm_ceiling_roof *next_memory(const struct carm_roofs *roof
     return NULL;
 }
 
-/* The slowest ceiling of the group that is faster: half of the threads after a quarter. */
+/* The next faster ceiling of the group: after a quarter of the threads, half of them. */
 static const struct carm_ceiling_roof *next_faster(const struct carm_roofs *roofs,
                                                    const struct carm_ceiling_roof *c)
 {
@@ -246,9 +246,9 @@ static double roof_at(const struct carm_ceilings *l, double intensity)
     return fmin(slope ? slope->rate * intensity : INFINITY, peak ? peak->rate : INFINITY);
 }
 
-/* Takes the list of one side into the sandwich. Of two ceilings at the same height the later one
- * stays, as its optimisation has to be done in addition. Ceilings above the roof bind nothing at
- * this intensity. */
+/* Finds the neighbours of a point among the ceilings of one side. Of two ceilings at the same
+ * height the later one counts, as its optimisation is needed in addition. Ceilings above the roof
+ * bind nothing at this intensity. */
 static void squeeze(const struct carm_ceilings *l, bool compute, double intensity,
                     double performance, bool with_aside, struct carm_ceiling_around *upper,
                     struct carm_ceiling_around *lower)
@@ -292,8 +292,9 @@ int carm_ceilings_around(const struct carm_ceilings *ceilings, double intensity,
     return 0;
 }
 
-/* Adds the optimisations of one side that are in reach at an intensity. A point above a ceiling of
- * the other kind than the roof's has this optimisation behind it: the roof binds it.
+/* Adds the optimisations of one side that are in reach at an intensity. Where the roof is a slope,
+ * a point above a horizontal ceiling already has that optimisation; likewise with slopes under the
+ * peak.
  * performance  0 = not known
  * inreach      out: whether any ceiling of this list is below the roof, broken or not
  * returns how many were added */
@@ -323,7 +324,7 @@ static size_t add_gains(const struct carm_ceilings *l, bool compute, double inte
     return filled;
 }
 
-/* From the bottom up; of two ceilings at one height memory comes first, as the paper lists it. */
+/* Lowest first. Of two ceilings at one height the memory ceiling comes first, as in the paper. */
 static int by_height(const void *a, const void *b)
 {
     const struct carm_gain *x = a, *y = b;
@@ -344,7 +345,7 @@ size_t carm_ceilings_gains(const struct carm_ceilings *ceilings, double intensit
     bool memory, compute;
     size_t n = add_gains(ceilings, false, intensity, known, &memory, gains);
     n += add_gains(ceilings, true, intensity, known, &compute, gains + n);
-    /* below the ridge point the slope itself limits, with or without lower ones */
+    /* below the ridge point the slope itself limits, with or without lower slopes */
     const bool slope = intensity < carm_ceilings_ridge(ceilings);
     if ((memory || slope) && compute) {
         *region = CARM_REGION_BOTH;
@@ -366,7 +367,7 @@ static const double repeat_memory = 0.02;
 
 enum { CHAIN_MAX = 12 };
 
-/* A ceiling, and the core clock beside its measurement; 0 = none of its making. */
+/* A ceiling, and the core clock during its measurement; 0 = not known, or no matter. */
 struct found {
     struct carm_ceiling ceiling;
     double clock_hz;
@@ -399,9 +400,9 @@ static struct found found_of(const struct carm_ceiling_roof *c, const char *name
     return f;
 }
 
-/* Whether `lower` is below `upper` by more than their errors together: per second, and per cycle
- * as well, since the core's clock may have changed between the two. Wider vectors may lower the
- * clock, nothing raises it: a difference that is absent per cycle is only the clock's. */
+/* Whether `lower` is below `upper` by more than their errors together: per second and per cycle,
+ * since the core's clock may differ between the two measurements. A difference that vanishes per
+ * cycle comes from the clock. */
 static bool is_below(const struct found *lower, const struct found *upper, double repeat)
 {
     const struct carm_ceiling *l = &lower->ceiling;
@@ -466,7 +467,8 @@ static void drop_costless(struct side *s)
     }
 }
 
-/* The chain, ceilings aside below the roof, and the roof, by rate. returns how many */
+/* Merges the chain, the ceilings aside that are below the roof, and the roof, by rate. returns how
+ * many */
 static size_t merge(struct side *s, struct carm_ceiling out[CARM_CEILINGS_MAX])
 {
     size_t n = 0;
@@ -499,7 +501,7 @@ static size_t merge(struct side *s, struct carm_ceiling out[CARM_CEILINGS_MAX])
 enum { STAGE_TLP, STAGE_ILP, STAGE_SIMD, STAGES = 5 }; /* SIMD of 16, 32 and 64 bytes */
 static const unsigned simd_bytes[STAGES] = {[2] = 16, [3] = 32, [4] = 64};
 
-/* The stage's ceiling with additions alone, or with both operations in balance. */
+/* A stage's ceiling with additions alone, or with additions and multiplications in balance. */
 static const struct carm_ceiling_roof *stage_of(const struct carm_roofs *roofs, size_t stage,
                                                 bool balanced)
 {
@@ -518,7 +520,7 @@ static const struct carm_ceiling_roof *stage_of(const struct carm_roofs *roofs, 
     return c;
 }
 
-/* The stage that breaks through another one: the next one that was measured; STAGES = there is
+/* The next measured stage, whose optimisation breaks through this stage's ceiling; STAGES =
  * none. */
 static size_t next_stage(const struct carm_roofs *roofs, size_t stage, bool balanced)
 {
@@ -536,7 +538,7 @@ static void put_stages(struct side *s, const struct carm_roofs *roofs, bool bala
         char name[CARM_NAME_MAX];
         char step[CARM_CEILING_STEP_MAX];
         if (next == STAGES && balanced) {
-            return; /* the widest in balance is the peak, or below a mixture: put_plain_peak */
+            return; /* the widest balanced stage is the peak, or below a mixture: put_plain_peak */
         }
         if (i == STAGE_TLP || i == STAGE_ILP) {
             snprintf(name, sizeof name, "%s", i == STAGE_TLP ? "TLP only" : "ILP, no SIMD");
@@ -557,7 +559,8 @@ static void put_stages(struct side *s, const struct carm_roofs *roofs, bool bala
     }
 }
 
-/* The best balance of multiplications and additions, where a mixture of operations is above it. */
+/* The best balance of multiplications and additions, where the peak is of a mixture of
+ * operations. */
 static void put_plain_peak(struct side *s, const struct carm_roofs *roofs, bool fma)
 {
     const struct carm_compute_roof *peak = carm_roofs_find_peak(roofs);
@@ -596,8 +599,7 @@ static void put_in_core(struct side *s, const struct carm_roofs *roofs,
 
 /* ---- memory ---- */
 
-/* A ceiling of loads that has to be below the best stream of loads, not only below the roof, which may
- * be of a stream that writes as well. */
+/* Adds a ceiling of loads if it is below the best stream of loads. The roof may be of a stream that also writes. */
 static void put_loads(struct side *s, const struct carm_roofs *roofs, const char *ceiling,
                       const char *name, const char *step)
 {
@@ -611,7 +613,7 @@ static void put_loads(struct side *s, const struct carm_roofs *roofs, const char
     put_chain(s, c, name, step);
 }
 
-/* The bandwidth behind the original model's roof, with the interval of the memory roof it is from. */
+/* The bandwidth behind the original model's roof, with the interval of the same measured memory roof. */
 static void raise_dram_peak(struct side *s, const struct carm_roofs *roofs)
 {
     const struct carm_dram_peak *d = &roofs->dram_peak;
@@ -627,9 +629,9 @@ static void raise_dram_peak(struct side *s, const struct carm_roofs *roofs)
 
 static void put_memory(struct side *s, const struct carm_roofs *roofs)
 {
-    /* A copy with plain stores is left out: whether its lines are filled first differs among
-     * processors, so its traffic is not certain without counters. So is a small set, which the paper's
-     * snoop filter made a roof of its own: of twice the last cache a part may stay there. */
+    /* Left out: a copy with plain stores, as processors differ in whether they fill its lines first, so that its
+     * traffic is not known without counters; and the paper's small set (snoop filter), as a part of a set of twice the
+     * last cache may stay in the cache. */
     static const char *const streams[] = {"dot", "dot no-prefetch", "copy nt"};
     snprintf(s->roof.ceiling.name, sizeof s->roof.ceiling.name, "streaming bandwidth");
     raise_dram_peak(s, roofs);
@@ -650,7 +652,7 @@ static void put_memory(struct side *s, const struct carm_roofs *roofs)
     }
 }
 
-/* ---- measured roofs of a set that are no ceilings ---- */
+/* ---- measured roofs of a set, as further ceilings ---- */
 
 static void put_others(struct side *compute, struct side *memory, const struct carm_roofs *roofs)
 {

@@ -33,10 +33,10 @@ const char *carm_compare_verdict_name(enum carm_compare_verdict verdict)
 
 double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
 {
-    /* On a machine of one's own: a core's rates repeat within 1%, those of memory within 2%, see
-     * models/ceilings.c. In a virtual machine with neighbours: the largest coefficient of
-     * variation, disturbed points left out, of ten builds in a row (docs/results.md): 0.7% for
-     * L1, L2 and the peaks, but 5.7% for one L2 roof, since the pages behind a large page may be
+    /* On a machine without other users, a core's rates repeat within 1% and memory's within 2%, see
+     * models/ceilings.c. In a virtual machine beside other guests: the largest coefficient of
+     * variation, disturbed points left out, of ten builds in a row (docs/results.md): 0.7% for L1,
+     * L2 and the peaks, but 5.7% for one L2 roof, since the pages behind a large page may be
      * scattered there; 8.4% for L3; 4.5% for memory with one thread, 32% with two. */
     static const double floors[][2] = {
         [CARM_COMPARE_CORE] = {0.01, 0.01},         [CARM_COMPARE_PRIVATE] = {0.01, 0.057},
@@ -49,9 +49,9 @@ double carm_compare_floor(enum carm_compare_noise noise, bool is_virtual)
 double carm_compare_between(enum carm_compare_noise noise, bool is_virtual, bool quick)
 {
     /* Twelve default and twenty quick builds within an hour on a virtual machine of two processors: the standard
-     * deviation of a roof from build to build, less that of its own interval. Memory: 2.2% of default builds, 4.5%
-     * of quick ones; last cache: 0.6%, but 2% in single builds; private caches and computation: none
-     * (docs/results.md, "Builds of one machine"). */
+     * deviation of a roof between builds, less the part that its interval shows. Memory: 2.2% of default builds, 4.5%
+     * of quick ones; last cache: 0.6%, but 2% in single builds; private caches and computation: none (docs/results.md,
+     * "Builds of one machine"). */
     static const double deviations[][2] = {
         [CARM_COMPARE_CORE] = {0.0, 0.0},           [CARM_COMPARE_PRIVATE] = {0.0, 0.0},
         [CARM_COMPARE_SHARED] = {0.015, 0.015},     [CARM_COMPARE_DRAM] = {0.03, 0.05},
@@ -60,16 +60,17 @@ double carm_compare_between(enum carm_compare_noise noise, bool is_virtual, bool
     return is_virtual ? deviations[noise][quick] : 0.0;
 }
 
-/* Degrees of freedom of these deviations: the roofs of memory move together within a build, so that the builds
- * count, not their roofs. */
+/* Degrees of freedom of these deviations: of twenty builds. A build's memory roofs move together, so they do not count
+ * one by one. */
 static const double between_freedom = 19.0;
 
-/* On a restless virtual machine, rounds of the last cache scatter by 5% and rounds of memory by 8%. Rates of builds
- * differ by 1.5 times as much, which one build does not show. */
+/* On a restless virtual machine, rounds of the last cache scatter by 5% and rounds of memory by 8%. Rates of several
+ * builds differ by 1.5 times as much: one build does not show the other half. */
 static const double unseen = 0.5;
 
-/* The variance of one value in a difference, and its square over its degrees of freedom.
- * half  of the interval */
+/* The part of a difference's variance from one value. squares: the part's square over its degrees
+ * of freedom is added.
+ * half half of the value's interval */
 static double add_variance(const struct carm_compare_value *v, double half, double *squares)
 {
     /* models/rounds.c makes four batches of one run or two, and three batches of three runs.
@@ -84,7 +85,7 @@ static double add_variance(const struct carm_compare_value *v, double half, doub
         *squares += seen * seen / batches + pow(builds, 4.0) / between_freedom;
         return seen + builds * builds;
     }
-    /* The scatter between batches and the scatter within batches, which are independent. */
+    /* The scatter between batches and the scatter within batches are independent. */
     const double shared = fmin(1.0, batches / v->scatter_freedom);
     const double between = seen + shared * drift * drift;
     const double within = (1.0 - shared) * drift * drift;
@@ -144,11 +145,11 @@ void carm_compare_values(const struct carm_compare_value *base,
 
 /* ---- rows ---- */
 
-/* A set in the making. */
+/* A set of rows under construction. */
 struct maker {
     struct carm_compare_set *set;
     size_t room;
-    const struct carm_level *levels; /* of the model whose roofs are taken */
+    const struct carm_level *levels; /* of the model whose roofs are being added */
     size_t nlevels;
     bool failed;
 };
@@ -215,13 +216,13 @@ static double clock_of(enum carm_compare_noise noise, double clock_hz)
     return noise >= CARM_COMPARE_DRAM ? 0.0 : clock_hz;
 }
 
-/* Adds the scatter of the rounds that the value was made of. Where slower rounds were left out, the scatter is the
+/* Adds the scatter of the rounds behind the value. Where slower rounds were left out, the scatter is the
  * median absolute deviation of all rounds: the remaining rounds were selected, so their own scatter is too small. */
 static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t n, bool shared,
                        struct carm_compare_value *value)
 {
-    /* Of the median absolute deviation against the standard deviation. source: Rousseeuw and Croux
-     * 1993, "Alternatives to the median absolute deviation", table 1 */
+    /* Efficiency of the median absolute deviation against the standard deviation. source: Rousseeuw
+     * and Croux 1993, "Alternatives to the median absolute deviation", table 1 */
     const double efficiency = 0.37;
     struct carm_round *copy = n >= CARM_ROUNDS_MIN ? malloc(n * sizeof *copy) : NULL;
     double *rates = copy ? malloc(2 * n * sizeof *rates) : NULL;
@@ -229,7 +230,7 @@ static void add_rounds(struct maker *m, const struct carm_round *rounds, size_t 
     size_t of_state = 0;
     m->failed = m->failed || (n >= CARM_ROUNDS_MIN && !rates);
     if (rates) {
-        memcpy(copy, rounds, n * sizeof *copy); /* they are sorted and marked */
+        memcpy(copy, rounds, n * sizeof *copy); /* carm_rounds_estimate sorts and marks rounds */
         carm_rounds_estimate(copy, n, shared, 0.0, &pooled);
     }
     for (size_t i = 0; i < n && pooled.sound; i++) {
@@ -265,7 +266,7 @@ static struct carm_compare_value memory_value(struct maker *m, const struct carm
     return value;
 }
 
-/* The original model's roof, with the interval of the memory roof that it is from. */
+/* The original model's roof, with the interval of the same measured memory roof. */
 static void put_dram_peak(struct maker *m, const struct carm_roofs *roofs, size_t model)
 {
     const struct carm_dram_peak *d = &roofs->dram_peak;
@@ -344,8 +345,8 @@ static void put_roofs(struct maker *m, const struct carm_roofs *roofs, size_t mo
     put_ceilings(m, roofs, model);
 }
 
-/* The rows of plots and tables: each level and the peak by the fastest of a set's ISA and
- * narrower ones. */
+/* Adds the rows of plots and tables: each level and the peak, from the fastest of the set's ISA and
+ * narrower ISAs. */
 static void put_best(struct maker *m, const struct carm_model *of, const struct carm_roofs *roofs,
                      size_t model)
 {
@@ -362,7 +363,7 @@ static void put_best(struct maker *m, const struct carm_model *of, const struct 
     put_dram_peak(m, roofs, model);
 }
 
-/* Keeps the rows that compare the baseline with a model whose best is of another ISA. */
+/* Keeps the rows that compare the baseline with a model whose best roof is from another ISA. */
 static void keep_mixed(struct carm_compare_set *set)
 {
     size_t n = 0;
@@ -421,7 +422,7 @@ static bool are_rounds(const struct carm_compare_row *row, size_t model)
     return a->rounds && b->rounds && !a->disturbed && !b->disturbed;
 }
 
-/* How many comparisons of one model with the baseline hold together. */
+/* The number of comparisons of one model with the baseline that are judged together. */
 static size_t count_rounds(const struct carm_compare *c, size_t model)
 {
     size_t n = 0;
@@ -466,7 +467,7 @@ static void judge(const struct carm_compare *c, struct carm_compare_set *set, do
 
 /* ---- sets ---- */
 
-/* The layout of several threads: sets with another one are no like sets. */
+/* The layout of a set of several threads. Sets with different layouts are not compared. */
 static const char *layout_of(const struct carm_compare *c, size_t model, const struct carm_roofs *r)
 {
     return r->threads > 1 ? c->models[model]->machine.layout : "";
@@ -508,7 +509,7 @@ static void collect_sets(struct carm_compare *c, const struct carm_compare_optio
     }
 }
 
-/* The roofs that a model's points go under: of its widest ISA, all levels measured; NULL = none. */
+/* The model's main roofs: of its widest ISA with all levels measured; NULL = none. */
 static const struct carm_roofs *leading(const struct carm_model *model, const char *precision,
                                         int threads)
 {
@@ -695,7 +696,8 @@ char carm_compare_letter(size_t model)
 
 bool carm_compare_moved(const struct carm_compare_set *set, size_t model)
 {
-    /* docs/results.md: 30 to 51 ns with the virtual CPUs on one core complex, 162 to 182 ns on two. */
+    /* from core to core: 30 to 51 ns with the virtual CPUs on one core complex, 162 to 182 ns on two
+     * (docs/results.md) */
     const double most = 2.0;
     if (!set->roofs[0] || !set->roofs[model]) {
         return false;
@@ -705,7 +707,7 @@ bool carm_compare_moved(const struct carm_compare_set *set, size_t model)
     return a > 0.0 && b > 0.0 && fmax(a, b) > most * fmin(a, b);
 }
 
-/* Facts are compared as they are printed: a difference that cannot be seen is no difference. */
+/* Facts are compared as printed, so that differences below the printed digits do not count. */
 
 /* ---- facts ---- */
 
@@ -714,7 +716,7 @@ struct list {
     bool ascii;
     struct carm_compare_fact *facts;
     size_t n;
-    size_t model; /* whose texts are put */
+    size_t model; /* index of the model whose texts are added */
 };
 
 /* Sets one model's text of a fact, which is created if missing. */
@@ -801,7 +803,7 @@ size_t carm_compare_machine_facts(const struct carm_compare *compare, bool ascii
         const struct carm_machine *mc = &m->machine;
         put(&l, "host", "%s%s", mc->hostname, carm_machine_place(place, sizeof place, mc));
         put(&l, "CPU", "%s", mc->cpu);
-        if (*m->roofs_of) { /* another tool's file says nothing else */
+        if (*m->roofs_of) { /* a file of another tool has no other facts */
             put(&l, "built", "%s", *m->created ? m->created : "-");
             put(&l, "mix", "%s", m->config.ldst);
             continue;
@@ -840,10 +842,10 @@ static bool is_shared(const struct carm_model *m, const char *level)
     return i + 2 >= m->nlevels;
 }
 
-/* How far the latency of the last cache or of memory may move from build to build, as a share: for eight latencies
- * of two builds together. Of twelve default builds of one virtual machine those of memory and L3 had a standard
- * deviation of 5 to 7%, while their own intervals were 1.4% and 10%: by intervals alone 59 of 66 pairs of one machine
- * differed. Private caches' latencies were equal within 0.1%. */
+/* The noise of the last cache's or of memory's latency between builds, as a share, for eight latencies of two builds
+ * together. In twelve default builds of one virtual machine, latencies of memory and L3 had a standard deviation of 5
+ * to 7%, while their intervals were 1.4% and 10%: by intervals alone, 59 of 66 pairs of builds would differ. Latencies
+ * of private caches were equal within 0.1%. */
 static double latency_noise(const struct carm_compare *c, size_t model, const char *level)
 {
     enum { LATENCIES = 8 };
@@ -855,8 +857,8 @@ static double latency_noise(const struct carm_compare *c, size_t model, const ch
                : sqrt(2.0) * between * gsl_cdf_tdist_Qinv(0.025 / LATENCIES, between_freedom);
 }
 
-/* The difference of a latency from the baseline's, as text. Overlapping intervals mean no
- * difference, nor does less than the noise. returns dst */
+/* The difference of a latency from the baseline's, as text. Overlapping intervals, and differences
+ * below the noise, count as none. returns dst */
 static const char *latency_change(char dst[48], const struct carm_latency *base,
                                   const struct carm_latency *of, double noise)
 {
@@ -873,7 +875,8 @@ static const char *latency_change(char dst[48], const struct carm_latency *base,
     return dst;
 }
 
-/* How many threads saturate each shared level, of the first layout, and the rate that they have. */
+/* Adds the number of threads of the first layout that saturate each shared level, and their
+ * rate. */
 static void put_scaling(struct list *l)
 {
     const struct carm_model *m = l->compare->models[l->model];
@@ -897,7 +900,7 @@ static void put_scaling(struct list *l)
     }
 }
 
-/* Own and other memory of the domains, each as a range. */
+/* Adds figures of the domains' own and other memory, each as a range. */
 static void put_domains(struct list *l)
 {
     enum { MOST = 8 };
@@ -912,7 +915,7 @@ static void put_domains(struct list *l)
     }
 }
 
-/* Adds latencies and lines in flight of the model that the list is at. */
+/* Adds latencies and lines in flight of the list's current model. */
 static void put_latencies(struct list *l)
 {
     const struct carm_model *m = l->compare->models[l->model];

@@ -41,8 +41,8 @@ bool carm_core_kind_parse(const char *name, enum carm_core_kind *kind)
     return false;
 }
 
-/* How well a figure's word answers a question: 3 the same, 2 another name of the same instructions, 1 the
- * figure does not depend on it, 0 not at all. */
+/* How well a figure's ISA or precision fits the wanted one: 3 = the same word, 2 = another name of the same
+ * instructions, 1 = the figure does not depend on it, 0 = no fit. */
 static int fits(const char *has, const char *asked)
 {
     if (strcmp(has, asked) == 0) {

@@ -15,7 +15,8 @@ static double deviation_of(const struct carm_checked *c)
         return NAN;
     }
     if (!(c->constructed > 0.0)) {
-        return NAN; /* a few accesses of start and stop against none say nothing */
+        return NAN; /* constructed without accesses: the counted ones are of starting and stopping
+                     * the counter */
     }
     return c->counted / c->constructed - 1.0;
 }

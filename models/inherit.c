@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "models/roofline.h"
 
-/* Points of two curves whose working sets are nearer than this are one point: validation/roofs/levels.c. */
+/* Points of two curves with a smaller ratio of working sets are one point, as in validation/roofs/levels.c. */
 static const double same_point = 1.02;
 
 /* Appends an element and empties the place that it is moved from.
@@ -72,7 +72,7 @@ static int inherit_compute(struct carm_roofs *now, struct carm_compute_roof *was
     return 0;
 }
 
-/* The peak of the original model, where its roof was moved. */
+/* Moves the peak of the original model, where its memory roof was moved. */
 static void inherit_dram_peak(struct carm_roofs *now, const struct carm_dram_peak *was)
 {
     for (size_t i = 0; i < now->nmemory; i++) {
@@ -98,7 +98,7 @@ static int inherit_set(struct carm_roofs *now, struct carm_roofs *was, struct ca
     return rc;
 }
 
-/* A level without a plateau in the new curve keeps the earlier one's. */
+/* Levels without a plateau in the new curve keep the earlier plateau. */
 static void inherit_levels(struct carm_model *now, const struct carm_model *was)
 {
     for (size_t i = 0; i < now->nlevels; i++) {
@@ -144,7 +144,7 @@ static int inherit_curves(struct carm_curve **now, size_t *n, struct carm_curve 
     return rc;
 }
 
-/* As a whole build would order them: by threads, the widest ISA first. */
+/* The order of a whole build: by threads, the widest ISA first. */
 static int by_width(const void *a, const void *b)
 {
     const struct carm_roofs *x = a;

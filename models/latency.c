@@ -67,7 +67,7 @@ double carm_in_flight_beside(const struct carm_model *model, double beside)
                         strncmp(f->code, CARM_BESIDE, prefix) == 0 && f->rate > 0.0;
         const double at = is ? strtod(f->code + prefix, NULL) : 0.0;
         if (at > x && x <= beside) {
-            /* a rate above that of fewer instructions is noise */
+            /* a rate above the rate with fewer instructions is noise */
             const double next = fmax(y, 1.0 / f->rate);
             slope = (next - y) / (at - x);
             if (at > beside) {
@@ -174,11 +174,12 @@ void carm_latency_plateau(struct carm_latency *l, const struct carm_latency_curv
 
 double carm_in_flight_lines(const struct carm_in_flight *flight, double bytes_per_second)
 {
-    enum { LINE_BYTES = 64 }; /* of every x86-64 cache */
+    enum { LINE_BYTES = 64 }; /* of all x86-64 caches */
     return bytes_per_second / LINE_BYTES * flight->latency_seconds;
 }
 
-/* Domains of one kind differ where their bandwidths do by more: shared figures repeat within 5%. */
+/* Domains of one kind differ if their bandwidths differ by more: shared figures repeat within
+ * 5%. */
 static const double alike = 0.10;
 
 const struct carm_numa_pair *carm_numa_find(const struct carm_model *model, int from, int to)
@@ -354,7 +355,7 @@ int carm_numa_use(struct carm_model *model, const char *pages, struct carm_err *
     return use_node(model, pages, node, err);
 }
 
-/* Smaller goes first. */
+/* The position of a pair in the order of measurement: smaller first. */
 static int rank(const struct carm_numa_node *nodes, size_t from, size_t to)
 {
     enum { OWN = 0, MEMORY_ONLY = 2, OTHERS = 3 };
@@ -403,7 +404,7 @@ static void widen(struct range *r, const struct carm_numa_pair *p)
     }
 }
 
-/* "own memory: 30.1 to 31.0 GB/s, 95 to 97 ns". returns whether there is a figure */
+/* Writes "own memory: 30.1 to 31.0 GB/s, 95 to 97 ns". returns whether there is a figure */
 static bool say_range(const char *what, const struct range *r, char line[CARM_NUMA_LINE])
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], latency[64] = "";
@@ -433,7 +434,7 @@ static const struct carm_numa_node *node_of(const struct carm_model *m, int node
     return NULL;
 }
 
-/* A node whose own memory is slower than that of the other nodes with as many cores and as much memory. */
+/* Reports a node whose own memory is slower than that of other nodes with as many cores and as much memory. */
 static bool say_odd(const struct carm_model *m, const struct carm_numa_node *node,
                     char line[CARM_NUMA_LINE])
 {

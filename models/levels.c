@@ -8,12 +8,12 @@
 
 enum { POINTS_MAX = 512, PLATEAUS_MAX = 32 };
 
-/* A plateau's points stay this near to each other (largest over smallest). Noise of neighbours in a
- * shared cache is some percent, the step to the next level a quarter and more. */
+/* Largest over smallest bandwidth of a plateau. Noise from other users of a shared cache is some
+ * percent; the step to the next level is a quarter or more. */
 static const double flat = 1.12;
-/* a plateau spans at least this factor of working sets: nearly an octave */
+/* smallest ratio of a plateau's largest to smallest working set: nearly an octave */
 static const double span_min = 1.9;
-/* Neighbouring plateaus nearer than this are one. Half of `flat`. */
+/* Neighbouring plateaus with a smaller ratio of bandwidths are one plateau. Half of `flat`. */
 static const double same = 1.06;
 /* A plateau of the curve ends where the bandwidth is below this share of the plateau's. Chosen by hand. */
 static const double left_share = 0.90;
@@ -28,7 +28,7 @@ static double median_of(const double *values, size_t n)
     return gsl_stats_median_from_sorted_data(copy, 1, n);
 }
 
-/* Whether points first..last are flat: all but one in six within the factor, both ends among them. */
+/* Whether points first..last are flat: all points except one in six are within the factor, both ends too. */
 static bool is_flat(const double *b, size_t first, size_t last)
 {
     double copy[POINTS_MAX];
@@ -38,7 +38,7 @@ static bool is_flat(const double *b, size_t first, size_t last)
     const size_t strays = n / 6;
     const double low_end = fmin(b[first], b[last]);
     const double high_end = fmax(b[first], b[last]);
-    /* strays may lie on either side: the tightest n - strays neighbours count */
+    /* strays may be above or below: the tightest n - strays neighbours count */
     for (size_t skip = 0; skip <= strays; skip++) {
         const double lo = copy[skip];
         const double hi = copy[n - 1 - (strays - skip)];
@@ -49,7 +49,7 @@ static bool is_flat(const double *b, size_t first, size_t last)
     return false;
 }
 
-/* Joins neighbours of the same height. */
+/* Joins neighbouring plateaus of the same height. */
 static size_t merge(const double *b, struct carm_plateau *p, size_t n)
 {
     size_t kept = 0;
@@ -74,7 +74,7 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
      * with fewest stretches: best[i] is its score for the first i points. */
     double best[POINTS_MAX + 1] = {0.0};
     size_t from[POINTS_MAX + 1]; /* begin of the stretch that ends before i, or i = none */
-    const double price = 0.6;    /* octaves that a stretch must be worth */
+    const double price = 0.6;    /* octaves that a stretch costs; chosen by hand */
     if (n > POINTS_MAX) {
         n = POINTS_MAX;
     }
@@ -115,10 +115,10 @@ size_t carm_levels_plateaus(const double *x, const double *bandwidth, size_t n,
     return count;
 }
 
-/* Memory without a plateau of its own, because neighbours changed it during the measurement.
+/* Settles memory without a plateau, which other users of the machine changed during the measurement.
  * Where the curve ends at least four times beyond the last cache's knee and twice beyond its
- * reported size, the curve's last octave is memory; four times beyond this size, if the last cache has no plateau
- * either. */
+ * reported size, the curve's last octave is memory; four times beyond its reported size, if the last cache has no
+ * plateau either. */
 static void settle_memory(const double *x, const double *b, size_t n, double os_last,
                           const struct carm_level_range *last_cache,
                           struct carm_level_range *memory)
@@ -138,7 +138,7 @@ static void settle_memory(const double *x, const double *b, size_t n, double os_
     }
 }
 
-/* Where the curve falls below a plateau for good, between two points. */
+/* The working set, between two points, at which the curve falls below a plateau for good. */
 static double find_knee(const double *x, const double *b, size_t n, const struct carm_plateau *p)
 {
     for (size_t i = p->last + 1; i < n; i++) {
@@ -169,7 +169,8 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
     if (count == 0) {
         return;
     }
-    /* each plateau to the interval of working sets that it shares most of; order is kept */
+    /* assigns each plateau to the interval of working sets with the largest overlap; the order is
+     * kept */
     size_t lowest = 0;
     for (size_t i = 0; i < count; i++) {
         double most = 0.0;
@@ -187,8 +188,8 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
     }
     /* A plateau at the end of the curve is DRAM's under three conditions. It is the slowest, and
      * it begins beyond the middle of the reported caches (their last size may include parts that
-     * belong to others). Another plateau of the last cache precedes it. The curve goes on beyond
-     * all reported sizes: neighbours can make the last cache look as if it had two plateaus. */
+     * belong to others). Another plateau of the last cache precedes it. The curve continues beyond
+     * all reported sizes: other users can split the last cache's plateau in two. */
     const size_t last = count - 1;
     if (ncaches > 0 && x[n - 1] >= 2.0 * os_size[ncaches - 1] && owner[last] == ncaches - 1 &&
         last > 0 && owner[last - 1] == ncaches - 1 && p[last].last + 2 >= n &&
@@ -199,13 +200,13 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
         struct carm_level_range *r = &ranges[owner[i]];
         const bool dram = owner[i] == ncaches;
         if (dram && i != last) {
-            /* beyond all reported caches, and not the end: a hidden cache, where it is clearly
-             * faster; else memory itself, on whose plateau the curve settles slowly */
+            /* a plateau beyond all reported caches before the last plateau is a hidden cache, if
+             * clearly faster; else it is memory, whose plateau the curve approaches slowly */
             *extra += p[i].bandwidth > hidden_share * p[last].bandwidth ? 1 : 0;
             continue;
         }
         if (dram && p[i].last + 2 < n) {
-            continue; /* the curve goes on falling: memory's plateau was not reached */
+            continue; /* the curve still falls: it did not reach memory's plateau */
         }
         if (!r->resolved || (dram ? true : p[i].bandwidth > r->bandwidth)) {
             /* several plateaus of one cache: the roof is the highest */

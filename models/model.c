@@ -54,8 +54,8 @@ const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *ro
     return peak;
 }
 
-/* A narrower ISA's roof counts where its whole interval is higher by more than this: equal codes of two
- * ISAs differ by as much (docs/results.md). */
+/* A narrower ISA's roof replaces the set's where its whole interval is above the set's rate by this factor: equal codes
+ * of two ISAs differ by as much (docs/results.md). */
 static const double clearly = 1.01;
 
 int carm_isa_rank(const char *isa)
@@ -214,7 +214,7 @@ const struct carm_compute_roof *carm_roofs_find_plain_peak(const struct carm_roo
     return peak;
 }
 
-/* Days that were seen, each once; as many as fit. */
+/* The days of the rounds, each once; as many as fit. */
 struct days {
     double seen[366];
     int n;

@@ -10,31 +10,31 @@
 
 enum {
     BATCHES = 4,
-    ENOUGH = 8,       /* rounds for a 90th percentile */
-    CONFIRM = 2,      /* sound rounds that agree make a figure ... */
-    CONFIRM_HELD = 3, /* ... or this number of rounds that other programs interrupted */
+    ENOUGH = 8,       /* fewest rounds for a 90th percentile */
+    CONFIRM = 2,      /* sound rounds that agree make a figure */
+    CONFIRM_HELD = 3, /* or so many rounds that other programs interrupted */
 };
 
-/* Share of the 90th percentile below which something slowed a round. Chosen by hand. */
+/* Share of the 90th percentile below which a round counts as slowed. Chosen by hand. */
 static const double slowed_own = 0.97;
 static const double slowed_shared = 0.84;
-/* Relative distance in which rounds on a core of one's own confirm one another; another run's
- * best rounds lie within twice as much. Of the figures marked on a busy Zen 4, the best sound
- * round was within 1% of the truth in 75%, and never more than 1% above it (docs/results.md). */
+/* agreement: relative distance within which rounds of a core's own resource confirm one another.
+ * confirmed: distance of another run's best rounds. Of the figures marked on a busy Zen 4, the best
+ * sound round was within 1% of the truth in 75%, and never more than 1% above it (docs/results.md). */
 static const double agreement = 0.005;
 static const double confirmed = 0.01;
 static const double slow_clock = 0.97;
-/* The distance for rates per cycle: quiet rounds of one code lay within 0.0 to 1.2% (Emerald Rapids guest). */
+/* agreement for rates per cycle: quiet rounds of one code were within 0.0 to 1.2% (Emerald Rapids guest). */
 static const double agreement_wandering = 0.01;
 static const double wandering =
-    0.03; /* from the 10th to the 90th percentile of clocks, relative: as slow_clock */
+    0.03; /* distance of the 10th and 90th percentile of clocks, relative; as slow_clock */
 static const double same_run = 600.0; /* seconds: rounds further apart are of two runs */
-static const double clear_gap = 0.02; /* relative: modes that are nearer may be one */
-/* Share of rounds like the upper mode's that are above all of a lower mode. */
+static const double clear_gap = 0.02; /* relative: closer modes may be one mode */
+/* Share of rounds with the upper mode's distribution that must be above the whole lower mode. */
 static const double clear_share = 0.999;
-/* Factor on the ratio's part above 1, so that 90% of runs cover drifts as long as a run: test_rounds.c */
+/* Factor on von Neumann's ratio above 1, with which 90% of intervals cover drifts as long as a run (test_rounds.c) */
 static const double beyond = 1.5;
-static const double most_drift = 6.0; /* times the width: see drift */
+static const double most_drift = 6.0; /* largest factor on the width: see drift */
 
 static const char *const names[CARM_STATE_COUNT] = {
     [CARM_STATE_QUIET] = "quiet",
@@ -93,7 +93,7 @@ static double median_of(double *values, size_t n)
     return gsl_stats_median_from_sorted_data(values, 1, n);
 }
 
-/* Rounds that a figure is made of, in order of time; borrowed. */
+/* The rounds of a figure, in order of time; borrowed. */
 struct part {
     const struct carm_round *round[CARM_ROUNDS_MAX];
     size_t n;
@@ -107,7 +107,8 @@ static size_t rates_of(const struct part *p, double *out)
     return p->n;
 }
 
-/* The clock that enough rounds had, so that one wrong reading does not make all others slow. */
+/* Marks rounds as slow. The reference is the clock that CARM_ROUNDS_MIN rounds reached, so that one
+ * wrong reading does not mark all others. */
 static void mark_slow(struct carm_round *rounds, size_t n)
 {
     double best[CARM_ROUNDS_MIN] = {0.0}; /* descending */
@@ -127,7 +128,7 @@ static void mark_slow(struct carm_round *rounds, size_t n)
     }
 }
 
-/* The latest rounds of one state (CARM_STATE_COUNT: of all). */
+/* Collects the latest rounds of one state (CARM_STATE_COUNT = of all states). */
 static void collect(const struct carm_round *rounds, size_t n, enum carm_state state,
                     struct part *out)
 {
@@ -143,7 +144,7 @@ static void collect(const struct carm_round *rounds, size_t n, enum carm_state s
     }
 }
 
-/* The state that the figure is made of. */
+/* Chooses the state whose rounds make the figure. */
 static enum carm_state choose(const struct carm_round *rounds, size_t n)
 {
     enum carm_state best = CARM_STATE_COUNT;
@@ -167,8 +168,8 @@ static enum carm_state choose(const struct carm_round *rounds, size_t n)
     return best;
 }
 
-/* Where the widest gap between rates parts two clear modes, the slower one is left out.
- * returns whether it was */
+/* Leaves out the slower mode where the widest gap between rates separates two clear modes. returns
+ * whether it did */
 static bool drop_slower_mode(struct part *p)
 {
     double rates[CARM_ROUNDS_MAX];
@@ -202,8 +203,8 @@ static bool drop_slower_mode(struct part *p)
     return true;
 }
 
-/* Leaves out rounds that lie far below the 90th percentile: something unseen slowed them, such as the traffic
- * of others in a shared cache. */
+/* Leaves out rounds that lie far below the 90th percentile: something that no probe saw slowed them, such as other
+ * cores' traffic in a shared cache. */
 static void drop_slowed(struct part *p, double slowed)
 {
     double rates[CARM_ROUNDS_MAX];
@@ -222,8 +223,8 @@ static void drop_slowed(struct part *p, double slowed)
     p->n = kept;
 }
 
-/* Where neighbours resemble one another, the rates drift, and go further between runs than they
- * went in this one. returns how many times as far; 1 for independent rounds */
+/* The factor on the interval for drifting rates. Rates drift where neighbouring rounds are alike,
+ * and then differ more between runs than in this run. returns 1 for independent rounds */
 static double drift(const double *rates, size_t n)
 {
     double squares = 0.0;
@@ -238,8 +239,9 @@ static double drift(const double *rates, size_t n)
     return fmin(fmax(1.0 + beyond * (ratio - 1.0), 1.0), most_drift);
 }
 
-/* first: [n + 1] out, where each run begins, and the end. A run of too few rounds belongs to a
- * neighbour. returns how many */
+/* Divides rounds into runs. A run of too few rounds is joined to a neighbouring run.
+ * first [n + 1] out: index of each run's first round, and the end
+ * returns the number of runs */
 static size_t cut_runs(const struct part *p, size_t *first)
 {
     size_t runs = 1;
@@ -280,24 +282,24 @@ static double half_width(const struct part *p)
         }
     }
     const double t = gsl_cdf_tdist_Pinv(0.975, (double)(batches - 1));
-    /* of the difference between two runs' figures, which both scatter */
+    /* for the difference between the figures of two runs, which both scatter */
     const double half = t * gsl_stats_sd(medians, 1, batches) * sqrt(2.0 / (double)batches);
     return cuts == 1 ? half : half * drift(rates, p->n);
 }
 
-/* Whether a round's rate is that of threads that ran, though not all the time: most of its repetitions came between
- * two interruptions, and its rate is their median. */
+/* Whether a round in this state has a usable rate although its threads were interrupted: most repetitions lie between
+ * two interruptions, and the rate is their median. */
 static bool is_interrupted(enum carm_state state)
 {
     return state == CARM_STATE_HELD_UP || state == CARM_STATE_STOLEN;
 }
 
-/* Finds the fastest rounds that agree, and all rounds within the same distance of the fastest of them. A faster round
+/* Finds the fastest rounds that agree, and all rounds within the same distance of the fastest one. A faster round
  * that no other confirms is left out.
- * interrupted  also rounds of is_interrupted; else sound ones alone
- * least        how many have to agree
+ * interrupted  also rounds of states with is_interrupted; else only sound rounds
+ * least        number of rounds that have to agree
  * within       relative distance of rounds that agree
- * returns whether so many agree */
+ * returns whether enough rounds agree */
 static bool find_agreeing(const struct carm_round *rounds, size_t n, bool interrupted, size_t least,
                           double within, struct part *out)
 {
@@ -329,7 +331,7 @@ static bool find_agreeing(const struct carm_round *rounds, size_t n, bool interr
     return true;
 }
 
-/* The fastest sound round. returns whether there is one */
+/* Finds the fastest sound round. returns whether there is one */
 static bool find_fastest_sound(const struct carm_round *rounds, size_t n, struct part *out)
 {
     out->n = 0;
@@ -343,7 +345,7 @@ static bool find_fastest_sound(const struct carm_round *rounds, size_t n, struct
     return out->n > 0;
 }
 
-/* A figure of these rounds, but for its interval. */
+/* The figure of these rounds, without its interval. */
 static struct carm_pooled pool(const struct part *part, size_t n)
 {
     size_t first[CARM_ROUNDS_MAX + 1];
@@ -385,8 +387,7 @@ double carm_round_rate_at(const struct carm_round *round, bool shared, double cl
     return scales ? round->rate * clock_hz / round->clock_hz : round->rate;
 }
 
-/* The rounds as if all had run at one clock. Where clocks wander, one that changed within a round of a shared resource is
- * no disturbance of it. */
+/* Scales the rounds to one clock. A wandering clock does not disturb rounds of a shared resource. */
 static void bring_to(struct carm_round *rounds, size_t n, bool shared, double clock_hz)
 {
     for (size_t i = 0; i < n; i++) {

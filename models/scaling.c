@@ -10,12 +10,12 @@
 #include "base/text.h"
 #include "models/roofline.h"
 
-/* A curve may be so far from a line between two points, relative, before a point between them is measured: the least
+/* Largest relative distance of a curve from a line between two points without a measurement between them: the smallest
  * interval of shared levels (validation/series.c). */
 static const double straight = 0.05;
 /* Share of the best rate that counts as saturated: shared levels' figures repeat within 5%. */
 static const double saturated = 0.95;
-/* Fewer threads are worth a word where they are at most this share. */
+/* Largest share of the threads for which saturation is reported. Chosen by hand. */
 static const double fewer = 0.9;
 
 static int ascending(const void *a, const void *b)
@@ -40,7 +40,7 @@ size_t carm_scaling_begin(int most, const int *places, size_t nplaces,
     qsort(all, n, sizeof *all, ascending);
     for (size_t i = 0; i < n; i++) {
         if (out == 0 || all[i] != steps[out - 1]) {
-            /* of more than there is room for, the last one takes the most */
+            /* if there are too many, the last one is the largest */
             steps[out < CARM_SCALING_STEPS ? out++ : out - 1] = all[i];
         }
     }
@@ -53,7 +53,8 @@ static double line(const struct carm_scaling_point *a, const struct carm_scaling
     return a->rate + (b->rate - a->rate) * (t - a->threads) / (b->threads - a->threads);
 }
 
-/* How far the curve may be from the line between points i and i + 1, relative to the line, and where. */
+/* The largest possible distance of the curve from the line between points i and i + 1, relative to the line, and its
+ * place. */
 static double doubt(const struct carm_scaling *c, size_t i, int *at)
 {
     const struct carm_scaling_point *p = c->points;
@@ -62,7 +63,7 @@ static double doubt(const struct carm_scaling *c, size_t i, int *at)
     double most = 0.0;
     for (int t = a + 1; t < b; t++) {
         const double between = line(&p[i], &p[i + 1], t);
-        /* behind the last point nothing is known: a line through the two before it bounds alone */
+        /* behind the last point only the line through the two points before it is a bound */
         double bound = i > 0 ? line(&p[i - 1], &p[i], t) : HUGE_VAL;
         bound = i + 2 < c->npoints ? fmin(bound, line(&p[i + 1], &p[i + 2], t)) : bound;
         const double off = fabs(bound - between) / between;
@@ -72,7 +73,7 @@ static double doubt(const struct carm_scaling *c, size_t i, int *at)
         }
     }
     if (most > 0.0 && (i == 0 || i + 2 == c->npoints)) {
-        *at = a + (b - a) / 2; /* one bound alone is furthest at the end that it does not meet */
+        *at = a + (b - a) / 2; /* a single bound is furthest at the end that it does not touch */
     }
     return most;
 }
@@ -129,7 +130,7 @@ double carm_scaling_rate(const struct carm_scaling *curve, int threads, int betw
     return 0.0;
 }
 
-/* The best rate of up to `most` threads: a curve of lines has it at a measured number, or at the end. */
+/* The best rate of up to `most` threads: a curve of straight lines has it at a measured number or at the end. */
 static double best_rate(const struct carm_scaling *curve, int most)
 {
     int between[2];
@@ -289,11 +290,11 @@ struct filling {
     const struct carm_model *model;
     const struct carm_roofs *low, *high; /* low: NULL = none */
     struct carm_roofs *set;
-    int between[2]; /* measured numbers of threads around the set's, of the latest factor */
+    int between[2]; /* measured numbers of threads around the set's, of the last factor */
 };
 
-/* The factor between a roof with more threads and the set's roof; 0 = not known.
- * level      whose scaling was measured
+/* The factor from a roof with more threads to the set's roof; 0 = not known.
+ * level the level whose scaling was measured
  * low, high  the roof's rate with fewer threads (0 = none) and with more */
 static double factor(struct filling *f, const char *level, double low, double high)
 {
@@ -316,7 +317,7 @@ static double factor(struct filling *f, const char *level, double low, double hi
 }
 
 /* Scales a roof to the set's threads, and keeps the widest range of threads around the set's.
- * per_cycle  of one thread */
+ * per_cycle  rate per cycle of one thread */
 static void scale(const struct filling *f, double times, double *rate, struct carm_ci *ci,
                   double *per_cycle)
 {
@@ -375,7 +376,8 @@ static int fill_set(const struct carm_model *m, const struct carm_roofs *low,
     return 0;
 }
 
-/* A set of an ISA and precision whose number of threads has none yet. returns 0 or -CARM_ENOMEM */
+/* Adds a set of an ISA and precision for a number of threads without a set. returns 0 or
+ * -CARM_ENOMEM */
 static int add_set(struct carm_model *m, size_t measured, size_t like, int threads,
                    struct carm_err *err)
 {

@@ -167,7 +167,7 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
         for (size_t k = 0; k < r->nmemory; k++)
             if (r->memory[k].bandwidth > bandwidth)
                 bandwidth = r->memory[k].bandwidth;
-        /* A set without memory roofs draws nothing: any other goes before it. */
+        /* A set without memory roofs draws nothing: any other set goes before it. */
         const int rank = carm_precision_rank(r->precision);
         bool better = (bandwidth > 0) != (best_bandwidth > 0) ? bandwidth > 0
                       : rank != best_rank                     ? rank < best_rank

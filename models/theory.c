@@ -161,7 +161,7 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
         return fmax(mixture(m, w, 1, 1), mixture(m, w, 2, 1)) * lanes;
     if (strcmp(op, "mad") != 0)
         return 0;
-    /* instructions a cycle; only mad and mixtures keep more pipes busy than rename may feed */
+    /* instructions a cycle; only mad and mixtures use more pipes than rename may supply */
     const double rate = fmin(2 * fmin(multiply, add), w->mul + w->add + w->mul_or_add);
     return (m->issue > 0 ? fmin(rate, m->issue) : rate) * lanes;
 }
@@ -193,7 +193,7 @@ double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_
 
 enum {
     ENTRIES_MAX = 256,
-    /* No core is as wide as this: a larger figure is a slip of the pen. */
+    /* No core is as wide as this: a larger figure is a typing error. */
     RATE_MOST = 16,
     CPUID_MOST = 0xfff, /* families end at 0x10e, models at 0xff */
 };
@@ -217,7 +217,7 @@ static double read_rate(struct carm_jread *r, json_t *obj, const char *name, boo
 /* The size of a queue; 0 where it is absent. */
 static double read_size(struct carm_jread *r, json_t *obj, const char *name)
 {
-    static const double most = 4096; /* eight times the largest here, Golden Cove's 512 */
+    static const double most = 4096; /* eight times the table's largest, Golden Cove's 512 */
     const double d = json_object_get(obj, name) ? carm_jread_nonnegative(r, obj, name) : 0;
     if (d > most)
         carm_jread_bad(r, name, "is %g, more than the %g of any core", d, most);
@@ -231,7 +231,7 @@ static void read_pipes(struct carm_jread *r, json_t *obj, struct carm_theory_rat
     size_t old = carm_jread_enter(r, ".pipes");
     if (pipes) {
         carm_jread_only(r, pipes, known, sizeof known / sizeof *known);
-        /* All three: an absent one would not be unknown but silently none. */
+        /* All three are required: a missing one would be taken as no pipe. */
         w->mul = carm_jread_nonnegative(r, pipes, "mul");
         w->add = carm_jread_nonnegative(r, pipes, "add");
         w->mul_or_add = carm_jread_nonnegative(r, pipes, "mul_or_add");
@@ -350,7 +350,7 @@ static void read_sources(struct carm_jread *r, json_t *obj, struct carm_microarc
     m->nsources = n;
 }
 
-/* "div avx2 dp": [latency, throughput], where null is not known; kinds as in models/core.h. */
+/* "div avx2 dp": [latency, throughput], where null = not known; kinds as in models/core.h. */
 static void read_core(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
 {
     const char *key;

@@ -58,8 +58,9 @@ const char *carm_validation_level(const struct carm_model *m, size_t i)
     return i < m->nlevels ? m->levels[i].level : "all";
 }
 
-/* Removes those of n items, size bytes each, with a given set (their first member) and level (their
- * second member); level NULL = any.
+/* Removes the items with a given set (their first member) and level (their second member); level
+ * NULL = any.
+ * n items of size bytes each
  * returns the number of items that stay */
 static size_t keep_others(void *items, size_t n, size_t size, const struct carm_validation_set *set,
                           const char *level)

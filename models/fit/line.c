@@ -16,9 +16,9 @@ enum { POINTS_MIN = 4, COEFFICIENTS = 2, PASSES = 30, ROBUST_ITERATIONS = 200 };
 /* Residuals are relative: below this they are rounding, and there is no noise to estimate. */
 static const double rounding = 1e-10;
 /* Points this many times beyond the residual at which the bisquare's weight reaches zero are left
- * out of the rows altogether. GSL starts from ordinary least squares, which a point of ten times
- * the time would drag along, and blends that start's scale into its sigma. Nearer ones stay in: they
- * may be noise, and a hard cut there would make the intervals too narrow. */
+ * out of the rows altogether. GSL starts from ordinary least squares, which a point of ten times the time would bias,
+ * and blends that start's scale into its sigma. Nearer outliers stay in: they may be noise, and a hard cut there would
+ * make the intervals too narrow. */
 static const double far_out = 1.5;
 /* Passes end once the coefficients move by less than this share of the times. */
 static const double settled = 1e-9;
@@ -27,12 +27,12 @@ static const double settled = 1e-9;
 struct line {
     size_t n;
     double *work, *seconds;
-    double *fitted; /* the scale that errors are relative to */
+    double *fitted; /* times by the fit: errors are relative to them */
     double *scratch;
     bool *kept;
     double t0, slope; /* fitted = t0 + slope work */
     double sigma2[COEFFICIENTS];
-    size_t rows; /* points that the last solution rests on */
+    size_t rows; /* number of points in the last regression */
 };
 
 static int check(const double *work, const double *seconds, size_t n, struct carm_err *err)
@@ -101,7 +101,7 @@ out:
     return status;
 }
 
-/* Chooses the points that the next pass rests on, and returns the largest residual among them. */
+/* Chooses the points of the next pass, and returns the largest residual among them. */
 static double select_points(struct line *l)
 {
     double *r = l->scratch;
@@ -123,7 +123,7 @@ static double select_points(struct line *l)
         }
     }
     if (l->rows < POINTS_MIN || work_lo == work_hi) {
-        /* too few to tell who is the outlier */
+        /* too few points to tell which is the outlier */
         for (size_t i = 0; i < l->n; i++) {
             l->kept[i] = true;
             largest = fmax(largest, fabs(r[i]));
@@ -133,8 +133,8 @@ static double select_points(struct line *l)
     return largest;
 }
 
-/* Times that the line gives; never so small that a point would outweigh all others, which happens
- * near the root of a line with negative t0. */
+/* Computes the line's times. A lower limit keeps a point near the root of a line with negative t0
+ * from outweighing all others. */
 static void predict(struct line *l)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -142,10 +142,10 @@ static void predict(struct line *l)
     }
 }
 
-/* Rows scaled by measured times would count a time that came out short more than one that came out
- * long, and so pull the line down by twice the noise's variance. Only the first pass does so, for
- * its insensitivity to slow outliers (a residual of at most 1, in a short row); the others scale by
- * the time that the last one fitted. */
+/* Scaling by measured times gives times that are too short more weight than times that are too
+ * long: the line is too low by twice the noise's variance. Only the first pass does so, as slow
+ * outliers have little effect then (a residual of at most 1); later passes scale by the fitted
+ * times of the pass before. */
 static int fit(struct line *l)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -159,14 +159,14 @@ static int fit(struct line *l)
         const double slope = l->slope;
         predict(l);
         const bool exact = select_points(l) <= rounding;
-        /* without noise there is nothing to weigh, and the bisquare's scale is zero */
+        /* without noise the bisquare's scale is zero */
         status = solve(l, exact ? gsl_multifit_robust_ols : gsl_multifit_robust_bisquare);
         if (status == GSL_EMAXITER) {
-            /* The bisquare may go to and fro between two minima; Huber's function has but one. */
+            /* The bisquare may alternate between two minima; Huber's function has only one. */
             status = solve(l, gsl_multifit_robust_huber);
         }
         if (exact) {
-            /* GSL divides by the scale here too */
+            /* GSL divides by the zero scale here, too */
             l->sigma2[0] = 0.0;
             l->sigma2[1] = 0.0;
         }

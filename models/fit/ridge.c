@@ -15,9 +15,9 @@
 #include "models/fit/robust.h"
 
 /* Parameters of a fit. Sharpness enters as q = 1 / p: the height of a rounded ridge under the sharp
- * one is q log 2, so errors of q are near to normal, and q = 0 is the sharp form itself. Below zero
- * the ridge stands above the sharp one by as much as |q| puts it below, which keeps an estimate
- * regular whose truth is 0; the caller turns such a result into the sharp form. */
+ * one is q log 2, so errors of q are near to normal, and q = 0 is the sharp form itself. For q < 0
+ * the ridge lies above the sharp ridge, by as much as it lies below for |q|, so that an estimate is
+ * regular if the true q is 0; the caller turns such a result into the sharp form. */
 enum { RIDGE_BANDWIDTH, RIDGE_PEAK, RIDGE_Q, RIDGE_PARAMS };
 
 /* The points of a fit. All arrays are [n]. */
@@ -25,7 +25,7 @@ struct data {
     size_t n;
     double *x;       /* log intensity */
     double *y;       /* log performance */
-    double *cap;     /* log performance that issue allows, INFINITY where it sets no limit */
+    double *cap;     /* log performance that issue allows; INFINITY = no limit */
     double *weight;  /* 1 / sigma^2, mean 1 */
     double *robust;  /* out: bisquare weight, 0 to 1 */
     double *u;       /* out: residual times sqrt(weight) */
@@ -109,7 +109,7 @@ static double log_performance(const struct data *d, const double *theta, size_t 
     double moment = 0.0;
     for (size_t j = 0; j < TERMS; j++) {
         const double distance = j == lowest ? 0.0 : (term[j] - term[lowest]) / width;
-        /* two roofs that meet exactly share nothing in the sharp form: 0 / 0 counts as apart */
+        /* two roofs that meet exactly: 0 / 0 in the sharp form counts as a distance */
         part[j] = j == lowest ? 1.0 : (distance >= 0.0 ? exp(-distance) : 0.0);
         sum += part[j];
         moment += part[j] > 0.0 ? part[j] * distance : 0.0;
@@ -126,7 +126,7 @@ static double log_performance(const struct data *d, const double *theta, size_t 
     return term[lowest] - theta[RIDGE_Q] * log_sum;
 }
 
-/* Takes over n > 0 points of checked values; returns 0 or -CARM_ENOMEM. close accepts zeros. */
+/* Copies n > 0 points of checked values; returns 0 or -CARM_ENOMEM. close accepts zeros. */
 static int data_open(struct data *d, enum carm_ridge form, const struct carm_ridge_point *points,
                      size_t n, double issue, struct carm_err *err)
 {
@@ -151,7 +151,7 @@ static int data_open(struct data *d, enum carm_ridge form, const struct carm_rid
     for (size_t i = 0; i < n; i++) {
         const struct carm_ridge_point *p = &points[i];
         const bool limited = has_issue(form) && p->slots > 0.0;
-        const double ratio = smallest / p->sigma; /* first, so that no square overflows */
+        const double ratio = smallest / p->sigma; /* divided first, so that no square overflows */
         d->x[i] = log(p->intensity);
         d->y[i] = log(p->performance);
         d->cap[i] = limited ? log(issue) - log(p->slots) : INFINITY;
@@ -194,14 +194,14 @@ static void weigh(const struct data *d, const struct state *s)
     }
 }
 
-/* The least sum of absolute residuals: neither an outlier nor a local minimum misleads it. The upper
- * quantile is for sides most of whose points are bound by issue. */
+/* The least sum of absolute residuals: not sensitive to outliers and local minima. The upper quantile is for sides most
+ * of whose points are bound by issue. */
 /* Starting values of theta for a robust fit of d's form, q = 0: tries each split of the points by
  * intensity into a memory side and a compute side, with a quantile of P / I and of P as the roofs.
  * Overwrites d->u. returns 0 or -CARM_ENOMEM */
 static int find_start(const struct data *d, double theta[RIDGE_PARAMS], struct carm_err *err)
 {
-    /* quantiles that serve as roofs: the median, and near the top, if points lie below a roof */
+    /* quantiles taken as roofs: the median, and a high one for points below their roof */
     static const double shares[] = {0.5, 0.9};
     enum { SHARES = sizeof shares / sizeof *shares };
     size_t *order = calloc(d->n, sizeof *order);
@@ -280,7 +280,7 @@ static int jacobian_of(const gsl_vector *v, void *context, gsl_matrix *jacobian)
     return GSL_SUCCESS;
 }
 
-/* One weighted least squares fit with weights weight robust, by Levenberg-Marquardt from s->theta.
+/* One least squares fit with weights weight[i] * robust[i], by Levenberg-Marquardt from s->theta.
  * returns 0 or -CARM_ENOMEM */
 static int solve(const struct data *d, struct state *s, size_t iterations, struct carm_err *err)
 {
@@ -310,7 +310,7 @@ static int solve(const struct data *d, struct state *s, size_t iterations, struc
     }
     gsl_vector_view first = gsl_vector_view_array(start, k);
     gsl_multifit_nlinear_winit(&first.vector, weight, &fdf, w);
-    /* Its status is not looked at: "no progress" and "too many iterations" both leave the best
+    /* Its status is ignored: "no progress" and "too many iterations" both leave the best
      * parameters so far, a step from there on is less than the noise, and the caller judges the
      * result by its residuals. */
     int why = 0;
@@ -330,15 +330,15 @@ static int solve_robust(const struct data *d, struct state *s, struct carm_err *
     const size_t k = (size_t)s->free[0] + (size_t)s->free[1] + (size_t)s->free[2];
     for (int pass = 0; pass < PASSES; pass++) {
         fill_residuals(d, s->theta);
-        /* A scale that follows the residuals for ever may make the passes go round in a circle; with
-         * a scale that stays, each lowers the same sum. */
+        /* A scale that always follows the residuals may make the passes cycle. With a fixed scale, each pass lowers the
+         * same sum. */
         if (pass < SCALE_PASSES) {
             s->scale = fmax(carm_robust_scale(d->u, d->n, k, d->scratch), rounding);
         }
         for (size_t i = 0; i < d->n; i++) {
             const double z = d->u[i] / s->scale;
-            /* At first absolute residuals count, whose sum has no false minimum for the bisquare to
-             * be caught in. */
+            /* The first passes use absolute residuals, whose sum has no local minimum in which the
+             * bisquare would stay. */
             d->robust[i] = pass < HUBER_PASSES ? 1.0 / fmax(1.0, fabs(z)) : carm_robust_weight(z);
         }
         const struct state before = *s;
@@ -363,10 +363,10 @@ static int solve_robust(const struct data *d, struct state *s, struct carm_err *
 
 enum { POINTS_MIN = 6, ROOT_STEPS = 40 };
 
-/* Log bandwidth or peak of a roof so high that it takes no part. */
+/* Log bandwidth or peak of a roof that is too high to matter. */
 static const double no_roof = 1e4;
-/* A form with both roofs must fit better than one with either left out at this level, or that roof
- * is a guess: once in 1000 sets of points that do not reach it. */
+/* Level of the test that a form with both roofs fits better than without one of them. If not, that
+ * roof is not determined. A roof that no point reaches passes in one of 1000 sets of points. */
 static const double roof_level = 0.999;
 /* A rounding that lowers the deviance by less than this counts as no rounding: the points do not
  * determine the parameter. */
@@ -409,7 +409,7 @@ static int check(enum carm_ridge form, const struct carm_ridge_point *points, si
 
 /* Error estimates from the residuals at an estimate. */
 struct spread {
-    size_t n;          /* points with weight: outliers count neither as points nor as knowledge */
+    size_t n;          /* points with weight: outliers do not count */
     size_t k;          /* free parameters */
     double sigma;      /* s of s^2 (X'X)^-1 */
     double squares;    /* sum of robust weight times u^2 */
@@ -452,7 +452,7 @@ static int spread_of(const struct data *d, const struct state *s, struct spread 
     return 0;
 }
 
-/* Covariance of the free parameters over sigma^2, both roofs among them; false if the points do not determine them. */
+/* Covariance of the free parameters over sigma^2, both roofs included; false if the points do not determine them. */
 static bool covariance_of(const struct data *d, const struct state *s,
                           double cov[RIDGE_PARAMS][RIDGE_PARAMS])
 {
@@ -481,8 +481,8 @@ static bool covariance_of(const struct data *d, const struct state *s,
     return regular;
 }
 
-/* Weighted squares of the best fit with theta[held] at a value and unchanged robust weights; s
- * is left at this fit.
+/* Weighted squares of the best fit with theta[held] at a value and unchanged robust weights; s has
+ * this fit afterwards.
  * returns a negative value when memory ran out */
 static double squares_with(const struct data *d, struct state *s, size_t held, double value,
                            struct carm_err *err)
@@ -511,7 +511,7 @@ static int check_roof(enum carm_ridge form, const struct data *d, const struct s
         sum4 += hold * hold;
     }
     struct state without = *s;
-    /* without issue, one roof alone has no ridge to be rounded */
+    /* without issue, a single roof has no ridge to round */
     without.free[RIDGE_Q] = s->free[RIDGE_Q] && has_issue(form);
     const size_t fewer = s->free[RIDGE_Q] && !without.free[RIDGE_Q] ? 2 : 1;
     const double squares = squares_with(d, &without, roof, no_roof, err);
@@ -522,7 +522,7 @@ static int check_roof(enum carm_ridge form, const struct data *d, const struct s
     const double limit =
         (double)fewer * spread->per_square *
         gsl_cdf_fdist_Pinv(roof_level, (double)fewer, (double)(spread->n - spread->k));
-    /* (sum h^2)^2 / sum h^4: the number of points that hold the roof, were they to hold it alike */
+    /* (sum h^2)^2 / sum h^4: effective number of points that determine the roof */
     if (sum2 * sum2 >= 2.0 * sum4 && sum4 > 0.0 && squares - spread->squares > limit) {
         return 0;
     }
@@ -540,8 +540,8 @@ static int check_roof(enum carm_ridge form, const struct data *d, const struct s
                      others);
 }
 
-/* q between from, which fits best, and to, where the squares have risen by t^2 degrees of freedom;
- * to itself if they have not risen so far there. Their root rises almost linearly. NAN: no memory. */
+/* The q between `from` (the best fit) and `to` at which the squares have risen by t^2 degrees of freedom; `to` if they
+ * have not. The root of the rise is almost linear in q. NAN: no memory. */
 static double profile_end(const struct data *d, const struct state *best,
                           const struct spread *spread, double from, double to, struct carm_err *err)
 {
@@ -565,7 +565,7 @@ static double profile_end(const struct data *d, const struct state *best,
         if (fabs(rise) < 1e-3) {
             break;
         }
-        /* regula falsi; an end that stays twice counts half (Illinois) */
+        /* regula falsi; the value at an end that stays twice is halved (Illinois) */
         if (rise > 0.0) {
             outer = q;
             outer_rise = rise;
@@ -585,7 +585,7 @@ static double profile_end(const struct data *d, const struct state *best,
 /* The fit itself: the best of several starts, brought back into 0 <= q <= 1. */
 static int fit(enum carm_ridge form, const struct data *d, struct state *best, struct carm_err *err)
 {
-    /* starts for q, spread over its range 0 .. 1 by hand: the best fit of the three counts */
+    /* starts for q, spread over its range 0 .. 1 by hand: the best of the three fits counts */
     static const double sharpness[] = {0.1, 0.35, 0.8};
     enum { STARTS = sizeof sharpness / sizeof *sharpness };
     const bool rounded = is_rounded(form);
@@ -605,7 +605,7 @@ static int fit(enum carm_ridge form, const struct data *d, struct state *best, s
     if (rc || !rounded) {
         return rc;
     }
-    /* The bounds are fitted from the start too: an estimate outside of the bounds may have roofs
+    /* The fits at the bounds start here, too: an estimate outside of the bounds may have roofs
      * far off; at the sharp bound, the fit equals the sharp form's. */
     start.free[RIDGE_Q] = false;
     struct state sharp = start;
@@ -683,7 +683,7 @@ int carm_ridge_fit(enum carm_ridge form, const struct carm_ridge_point *points, 
     double cov[RIDGE_PARAMS][RIDGE_PARAMS];
     bool regular = rc == 0 && covariance_of(&d, &s, cov);
     if (rc == 0 && !regular && s.free[RIDGE_Q]) {
-        /* a ridge too narrow for any point to lie in it */
+        /* no point lies in so narrow a ridge */
         s.free[RIDGE_Q] = false;
         regular = covariance_of(&d, &s, cov);
     }

@@ -12,8 +12,8 @@ static const double normal_mad = 1.4826022185056018;
 /* degrees of freedom of the likelihood's t: the value that Lange et al. use where none is known */
 static const double nu = 4.0;
 
-/* psi' is negative where psi falls: keeps its mean positive when half of the points lie there, so
- * that the error then comes out large. Normal errors give 0.85. */
+/* Lower limit of the mean of psi'. psi' is negative where psi falls; with half of the points there,
+ * the limit keeps the mean positive and the error large. Normal errors give 0.85. */
 static const double slope_min = 0.1;
 
 double carm_robust_scale(const double *u, size_t n, size_t k, double *scratch)
