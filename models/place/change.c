@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "models/place/runtime.h"
 
-/* Performance counters are this sure at best (models/count_check.h). */
+/* Smallest error of performance counters, as a share (models/count_check.h). */
 static const double counter_error = 0.01;
 
 enum { COUNTS = CARM_CHANGE_KINDS - CARM_CHANGE_VECTOR_SHARE };
@@ -22,18 +22,18 @@ enum { WORD_MAX = 15 };
 
 /* All runs of one name in one file. There may be millions. */
 struct side {
-    double sum, squares; /* of the logarithms of times */
-    double counts
-        [COUNTS];    /* of the first run, as all below; by kind from CARM_CHANGE_VECTOR_SHARE on */
-    double share[2]; /* of the roofs; negative = no place */
-    double ran;      /* share of its time that rates are over (carm_point_ran_seconds) */
+    double sum, squares;   /* of the logarithms of times */
+    double counts[COUNTS]; /* of the first run, like all members below; by kind from
+                      * CARM_CHANGE_VECTOR_SHARE on */
+    double share[2];       /* share of the roofs; negative = no place */
+    double ran;            /* carm_point_ran_seconds over the run's seconds */
     uint32_t runs, timed;
-    uint32_t isa, precision, rank, bound, asks_for; /* of the words */
+    uint32_t isa, precision, rank, bound, asks_for; /* numbers of words */
     int threads;
     bool exact;
-    bool simulated; /* the bytes of its levels */
-    bool balanced;  /* its multiplies and adds */
-    bool summed;    /* of the rows of its loops or functions */
+    bool simulated; /* the bytes of the levels are simulated */
+    bool balanced;  /* multiplies and adds are balanced by nature */
+    bool summed;    /* the sum of the rows of loops or functions */
     uint8_t part;   /* enum part */
     uint32_t run;   /* the last run that includes the row */
     bool varies[COUNTS];
@@ -43,22 +43,23 @@ struct side {
 enum part {
     NO_PART, /* a program, a region */
     LOOP,
-    OTHERS, /* all loops without a row of their own in that run */
+    OTHERS, /* all loops of the run without a row of their own */
     PART,   /* a function, the kernel */
 };
 
 /* The program whose rows are being summed. */
 struct whole {
     uint32_t number; /* of its name */
-    uint32_t run;    /* from 1; 0 = none is being summed */
+    uint32_t run;    /* the run of these rows, from 1; 0 = nothing is being summed */
     struct carm_point sum;
     char pid[24], host[72], rank[WORD_MAX + 1], asks_for[192];
 };
 
 struct pair {
     struct side side[2];
-    uint32_t function; /* of a loop's or function's row: a word; 0 = it is none */
-    double half;       /* of the 95% interval of its times' logarithm */
+    uint32_t function; /* for a row of a loop or function: the word of the function's name; else
+                        * 0 */
+    double half;       /* half the 95% interval of log(time) */
 };
 
 struct carm_changes {
@@ -68,7 +69,7 @@ struct carm_changes {
     size_t room;
     double noise;
     bool unended[2];
-    uint32_t run;        /* whose rows were summed last */
+    uint32_t run;        /* run whose rows were summed last */
     uint32_t *listed[3]; /* names of the first file alone, of the second alone, of both */
     size_t nlisted[3];
 };
@@ -214,11 +215,11 @@ static enum part part_of(const char *kind)
                                          : PART;
 }
 
-/* The run whose rows were summed is a row of the program. */
+/* Adds the sum of a run's rows as a row of the program. */
 static int end_whole(struct carm_changes *c, struct whole *w, int file, struct carm_err *err)
 {
     int rc = 0;
-    if (w->run && *w->sum.name) { /* not of the kernel alone */
+    if (w->run && *w->sum.name) { /* not if only the kernel had a row */
         rc = put_row(c, file, w->number, &w->sum, err);
         c->pairs[w->number].side[file].summed = true;
     }
@@ -231,10 +232,11 @@ static void add_known(double *sum, double v)
     *sum = carm_point_knows(*sum) && carm_point_knows(v) ? *sum + v : CARM_POINT_UNKNOWN;
 }
 
-/* The counts of all rows of a run together are the program's, whichever loops the samples gave a row. Rows of
- * one process and host are of one run; with --repeat each comes again, with another time.
+/* Adds a row of a loop or function to its program. The counts of all rows of a run add up to the program's counts,
+ * whichever loops have rows by the samples. Rows of one process and host are of one run; with --repeat each row is
+ * repeated with another time.
  * part   the number of the row's name
- * length of the program's name, which the row's begins with */
+ * length length of the program's name, with which the row's name begins */
 static int add_part(struct carm_changes *c, struct whole *w, int file, const struct carm_point *p,
                     size_t length, uint32_t part, struct carm_err *err)
 {
@@ -263,14 +265,13 @@ static int add_part(struct carm_changes *c, struct whole *w, int file, const str
         w->sum.rank = w->rank;
     }
     s->run = w->run;
-    if (strcmp(p->kind, "kernel") == 0) { /* time alone */
+    if (strcmp(p->kind, "kernel") == 0) { /* has only a time */
         return 0;
     }
     if (!*w->sum.name) {
         w->sum = *p;
         w->sum.name = "whole";
-        w->sum.seconds =
-            CARM_POINT_UNKNOWN; /* samples of its processor time say nothing of waiting */
+        w->sum.seconds = CARM_POINT_UNKNOWN; /* samples of processor time do not include waiting */
         w->sum.isa = w->sum.precision = "";
         w->sum.counted_by = is_exact(p->counted_by) ? "translated" : "";
         w->sum.levels_by = strcmp(p->levels_by, "simulated") == 0 ? "simulated" : "";
@@ -312,7 +313,7 @@ static int read_file(struct carm_changes *c, int file, const struct carm_changes
         if (!summed && !listed) {
             continue;
         }
-        if (summed) { /* the program before its parts */
+        if (summed) { /* the program's own row is before its parts */
             rc = find_pair(c, p.name, strlen(program), &number, &why);
         }
         rc = rc ? rc : find_pair(c, p.name, strlen(p.name), &number, &why);
@@ -333,12 +334,13 @@ static int read_file(struct carm_changes *c, int file, const struct carm_changes
 
 /* ---- loops and functions that moved ---- */
 
-/* A loop or function, and where its name says that it is. */
+/* A loop or function, with the place in its name. */
 struct loop {
     uint32_t number;     /* of its name */
-    uint32_t key;        /* its name without the place */
+    uint32_t key;        /* word of the name without the place */
     uint32_t function;   /* the word of its function's name */
-    unsigned long place; /* of a function without a name, or of several of a name */
+    unsigned long place; /* address of a function without a name, or of several functions with one
+                          * name */
     unsigned long line, offset;
 };
 
@@ -355,15 +357,15 @@ static int by_place(const void *a, const void *b)
     return 0;
 }
 
-/* The name without the program's. */
+/* The part of a row's name behind the program's name. */
 static const char *function_of(const char *name)
 {
     const char *colon = strstr(name, ": ");
     return colon ? colon + strlen(": ") : name;
 }
 
-/* The place of a function, "app+0x1234" or "init +0x1234", that the text up to end ends with. returns where the name
- * without it ends */
+/* Reads the place at the end of a function's name: "app+0x1234" or "init +0x1234". returns the end of the name without
+ * the place */
 static const char *read_place(const char *name, const char *end, unsigned long *place)
 {
     const char *at = end;
@@ -379,8 +381,8 @@ static const char *read_place(const char *name, const char *end, unsigned long *
     return at > name && at[-1] == ' ' ? at - 1 : at;
 }
 
-/* "bench: sum in main loop solve.c:42 +0x90 [libx.so]", "bench: app+0x1234": the text before and after the places is the
- * key, of which "main [libx.so]" and "app" are the function. returns 0 or -CARM_ENOMEM */
+/* "bench: sum in main loop solve.c:42 +0x90 [libx.so]", "bench: app+0x1234": the key is the text without the places;
+ * the function is "main [libx.so]" and "app". returns 0 or -CARM_ENOMEM */
 static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
 {
     static const char word[] = " loop ";
@@ -411,8 +413,8 @@ static int read_loop(struct carm_changes *c, uint32_t number, struct loop *loop)
     return carm_names_add(&c->words, key, strlen(key), &loop->key) ? -CARM_ENOMEM : 0;
 }
 
-/* Matches the loops [n] of one function, or functions of one name: if both files have the same number, by their order.
- * Pairs that are empty afterwards are not listed. */
+/* Matches the n loops of one function, or functions of one name, by their order, if both files have the same number of
+ * them. Pairs that become empty are not listed. */
 static void match_function(struct carm_changes *c, const struct loop *loops, size_t n)
 {
     size_t has[2] = {0, 0}, at = 0;
@@ -487,7 +489,7 @@ double carm_change_interval(const double sum[2], const double squares[2], const 
         variance += of_mean;
         freedom += of_mean * of_mean / (n - 1.0);
     }
-    /* rounding of the squares: times that are all the same have no scatter */
+    /* only rounding errors of the squares: equal times have no scatter */
     if (!(variance > 1e-24)) {
         return 0.0;
     }
@@ -513,7 +515,7 @@ static void put_change(struct carm_change_value *v, enum carm_change_kind kind)
                                              : INFINITY;
 }
 
-/* The geometric mean of its runs; negative = unknown. */
+/* The geometric mean of the runs' times; negative = unknown. */
 static double time_of(const struct side *s)
 {
     return s->timed ? exp(s->sum / (double)s->timed) : -1.0;
@@ -551,7 +553,7 @@ static void judge_count(const struct pair *p, enum carm_change_kind kind,
         v->varies = v->varies || p->side[i].varies[kind - CARM_CHANGE_VECTOR_SHARE];
     }
     put_change(v, kind);
-    /* where memory lies decides which lines share a set of the simulated caches */
+    /* the addresses of memory decide which lines share a set of the simulated caches */
     const bool simulated = (p->side[0].simulated || p->side[1].simulated) &&
                            (kind == CARM_CHANGE_L2_BYTES || kind == CARM_CHANGE_L3_BYTES ||
                             kind == CARM_CHANGE_DRAM_BYTES);
@@ -562,7 +564,7 @@ static void judge_count(const struct pair *p, enum carm_change_kind kind,
                                                                    : CARM_CHANGE_EQUAL;
 }
 
-/* Quantities derived from times and counts get their precision. */
+/* Judges quantities derived from times and counts, by the errors of these. */
 static void judge_rest(struct carm_change *change, enum carm_change_kind kind,
                        const double value[2])
 {
@@ -581,8 +583,7 @@ static void judge_rest(struct carm_change *change, enum carm_change_kind kind,
                                                                       : CARM_CHANGE_EQUAL;
 }
 
-/* The usual name of a point's bound: the slowest level that allows its performance, or
- * computation. */
+/* The name of a point's bound: the slowest level that allows its performance, or computation. */
 static const char *bound_of(const struct carm_place *place)
 {
     if (place->over || place->bound == CARM_BOUND_COMPUTE) {
@@ -615,7 +616,7 @@ static int place_side(struct carm_changes *c, struct side *s, struct carm_place_
     point.bytes = count(s, CARM_CHANGE_BYTES);
     point.dram_bytes = count(s, CARM_CHANGE_DRAM_BYTES);
     point.seconds = s->ran * time_of(s);
-    if (s->balanced) { /* of the mix, only the balance of multiplies and adds matters here */
+    if (s->balanced) { /* here only the mix's balance of multiplies and adds matters */
         point.mix.q[CARM_RUNMIX_ADDS] = point.mix.q[CARM_RUNMIX_MULS] = 1.0;
     }
     carm_place_choose(choices, &point, &choice);
@@ -662,12 +663,12 @@ bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_
     judge_rest(out, CARM_CHANGE_ORIGINAL_SHARE,
                (double[2]){p->side[0].share[1], p->side[1].share[1]});
     for (int k = 0; k < CARM_CHANGE_KINDS && p->side[0].part == OTHERS; k++) {
-        out->values[k].verdict = CARM_CHANGE_UNKNOWN; /* of other loops in each run */
+        out->values[k].verdict = CARM_CHANGE_UNKNOWN; /* the row has other loops in each run */
     }
     return true;
 }
 
-/* The files that each name occurs in.
+/* Lists the names by the files in which they occur.
  * judged  out: number of names with several times in both files */
 static int list_names(struct carm_changes *c, size_t *judged, struct carm_err *err)
 {
@@ -692,7 +693,7 @@ static int list_names(struct carm_changes *c, size_t *judged, struct carm_err *e
                : carm_fail(err, CARM_EINVAL, "the two files have no point of the same name");
 }
 
-/* The expensive parts, once for each pair: intervals and places. */
+/* Computes intervals and places, which are expensive, once for each pair. */
 static int judge_all(struct carm_changes *c, const struct carm_model *model, struct carm_err *err)
 {
     const struct carm_place_words words = {NULL, NULL, NULL, NULL, NULL, NULL};
@@ -759,7 +760,8 @@ void carm_changes_close(struct carm_changes *changes)
     }
 }
 
-/* A part of a program, given the program's name: its own name, or NULL. */
+/* The name of pair k as a part of a program, without the program's name; NULL = not a part of
+ * it. */
 static const char *part_name(const struct carm_changes *c, uint32_t k, const char *program,
                              size_t length)
 {
@@ -797,21 +799,22 @@ static bool is_others(const struct pair *p)
     return p->side[0].part == OTHERS || p->side[1].part == OTHERS;
 }
 
-/* The rows of one function, its loops' and its own. */
+/* The rows of one function: its own and those of its loops. */
 struct together {
-    double sum, sizes; /* of their shares; of these without their signs */
-    bool single;       /* one of them is in one file alone */
+    double sum, sizes; /* sum of their shares; sum of the shares' absolute values */
+    bool single;       /* one of the rows is in one file only */
 };
 
-/* Where a loop of the function is new or gone, and the shares of its rows cancel each other, loops of one name in both
- * files may not be the same: the function is named in their place. */
+/* Whether a function is named in place of its loops: a loop is new or gone, and the shares of the rows partly cancel.
+ * Loops with one name in both files may then be different loops. */
 static bool is_one(const struct together *of)
 {
     static const double over = 1.01; /* chosen by hand */
     return of->single && of->sizes > over * fabs(of->sum);
 }
 
-/* By the function's word. NULL: no memory, and each row is named */
+/* Adds up the rows of each function, by its word. returns NULL without memory: each row is then
+ * named */
 static struct together *add_up(const struct carm_changes *c, const char *program, size_t length,
                                enum carm_change_kind kind, double change)
 {
@@ -849,7 +852,7 @@ size_t carm_changes_causes(const struct carm_changes *changes, size_t i, enum ca
         }
     }
     const double of_others = others.share;
-    /* a loop without a row may be among the others: no new one */
+    /* a loop without a row may be among the others, so it is not new */
     struct together *loops =
         change != 0.0 && of_others == 0.0 ? add_up(changes, name, length, kind, change) : NULL;
     for (uint32_t k = 0; change != 0.0 && k < changes->names.n; k++) {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* flop/byte below which roofs of flops say nothing about a part: interpreters' loops have 0.002 (gawk), kernels
- * that compute 0.05 and more */
+/* flop/byte below which a part counts as not computing: loops of interpreters have 0.002 (gawk), numerical kernels 0.05
+ * or more */
 static const double hardly_any = 0.01;
 
 bool carm_hot_computes(double operations, double bytes)
@@ -55,7 +55,8 @@ static void find_place(const struct carm_model *model, const struct carm_point *
     }
 }
 
-/* It moves bytes and does not compute: the bandwidth of the fastest level bounds it. */
+/* The ceiling of a part that moves bytes and does not compute: the bandwidth of the fastest
+ * level. */
 static void find_bandwidth(const struct carm_point *point, const struct carm_place_set *set,
                            struct carm_hot *out)
 {
@@ -101,7 +102,7 @@ bool carm_hot_find(const struct carm_model *model, const struct carm_point *poin
     return out->has_ceiling;
 }
 
-/* The advice without the gains up to ceilings, which the table has. */
+/* The length of the advice without the gains up to ceilings, which the table has. */
 static size_t what_to_try(const char *advice)
 {
     const char *rest = strstr(advice, " at most ");

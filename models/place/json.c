@@ -66,7 +66,7 @@ void carm_place_json_region(FILE *out, const struct carm_place_set *set,
     putc_unlocked(']', out);
 }
 
-/* The ceilings by the point's own instructions. */
+/* The runtime-oriented ceilings of the point. */
 static void put_runtime(FILE *out, const struct carm_placed *d)
 {
     put_name(out, false, "runtime");
@@ -136,7 +136,7 @@ static void put_place(const struct carm_place_json *json, const struct carm_plac
     put_number(out, true, "intensity", p->intensity);
     put_number(out, false, "roof", p->roof);
     put_number(out, false, "share", p->share);
-    if (p->intensity_low < p->intensity_high) { /* else exact */
+    if (p->intensity_low < p->intensity_high) { /* only for uncertain counts */
         put_number(out, false, "intensity_low", p->intensity_low);
         put_number(out, false, "intensity_high", p->intensity_high);
         put_number(out, false, "share_low", p->share_low);
@@ -234,7 +234,7 @@ static void put_view(FILE *out, const struct carm_placed *d)
     putc_unlocked('}', out);
 }
 
-/* Share of its flops that vectors compute; unknown: of no flops, or without a mix. */
+/* Share of a point's flops in vectors; unknown without flops or without a mix. */
 static double in_vectors(const struct carm_point *p)
 {
     double vectors = 0.0;
@@ -282,7 +282,7 @@ static void put_verdict(FILE *out, const struct carm_verdict_kept *v)
     putc_unlocked('}', out);
 }
 
-/* A point for each level. */
+/* The hierarchical view: a point for each level. */
 static void put_levels(FILE *out, const struct carm_levels *levels)
 {
     put_name(out, false, "levels");

@@ -71,7 +71,7 @@ static void add_ci(struct carm_ci *sum, const struct carm_ci *ci, double share)
     sum->hi += share * ci->hi;
 }
 
-/* The roof's figures: share times those of the kind, added to what is there. */
+/* Adds share times a kind's figures to a mixed roof. */
 static void add_memory(struct carm_memory_roof *sum, const struct carm_memory_roof *of,
                        double share)
 {

@@ -15,8 +15,10 @@
 static const double much = 0.25;
 /* below this share of every roof, no level binds; chosen by hand */
 static const double near_roof = 0.5;
-static const double sure_roof = 0.8; /* simulated bytes and bandwidths are both some per cent off */
-/* larger than the intervals of roofs explain */
+static const double sure_roof = 0.8; /* share of a roof above which the level surely binds:
+                                      * simulated bytes and bandwidths both have errors of some per
+                                      * cent */
+/* share of a roof above which bytes or roof are wrong: more than the roofs' intervals explain */
 static const double above_roof = 1.1;
 
 static const char *const names[CARM_AT_COUNT] = {"L1", "L2", "L3", "DRAM"};
@@ -36,13 +38,13 @@ const char *carm_levels_name(int at)
     return names[at];
 }
 
-/* The last level before this one, whose misses fetch its bytes; NULL = registers. */
+/* The level before this one, whose misses fetch this level's bytes; NULL = registers. */
 static const char *before(const struct carm_levels *l, int level)
 {
     return level > 0 ? l->at[level - 1].name : NULL;
 }
 
-/* The level that most coherence misses lead to, where they are many; NULL = none is. */
+/* The level with the largest share of coherence misses, if this share is large; NULL = none. */
 static const struct carm_levels_at *shared(const struct carm_levels *l)
 {
     const struct carm_levels_at *most = NULL;
@@ -144,7 +146,7 @@ bool carm_levels_place(const struct carm_model *model, const struct carm_roofs *
                        const struct carm_levels_input *in, struct carm_levels *out)
 {
     const bool none = !(in->flops > 0.0);
-    /* no operations, or integers under roofs of flops: by memory alone */
+    /* no operations, or integers under roofs of flops: only memory bounds the point */
     const bool by_memory = none || (in->integers && carm_precision_rank(roofs->precision) != 2);
     const double flops = none ? 0.0 : in->flops;
     const struct carm_compute_roof *peak = carm_model_best_peak(model, roofs, NULL);

@@ -14,17 +14,17 @@
 #include "base/text.h"
 
 struct entry {
-    struct carm_point sum; /* texts: of its first row, in texts below, or fixed ones */
+    struct carm_point sum; /* its texts are those of the first row (in texts), or constants */
     char *texts;           /* one block of memory */
     size_t rows;
     size_t lacking[4];  /* rows without flops, bytes, DRAM bytes, time */
     size_t same_rank;   /* later rows of other processes whose rank is the first one's */
     double seconds_sum; /* of the rows whose time is known */
-    bool hosts;         /* rows are of several */
+    bool hosts;         /* rows are of several hosts */
 };
 
 struct carm_merge {
-    bool keyed;             /* other keys than names */
+    bool keyed;             /* keys are not the names */
     struct carm_names keys; /* the number of a key is the index of its entry */
     struct entry *entries;
     size_t n, room;
@@ -80,7 +80,7 @@ static int begin(struct entry *e, const struct carm_point *row)
 {
     memset(e, 0, sizeof *e);
     e->sum = *row;
-    e->sum.kind = e->sum.source = e->sum.module = ""; /* sums are no parts, and have no verdict */
+    e->sum.kind = e->sum.source = e->sum.module = ""; /* a sum is not a part and has no verdict */
     e->sum.limit = e->sum.limit_by = e->sum.second = e->sum.advice = "";
     const char **texts[] = {&e->sum.name,       &e->sum.isa, &e->sum.precision, &e->sum.rank,
                             &e->sum.counted_by, &e->sum.job, &e->sum.metric,    &e->sum.host,
@@ -109,7 +109,7 @@ static double sum_of(double a, double b)
     return carm_point_knows(a) && carm_point_knows(b) ? a + b : CARM_POINT_UNKNOWN;
 }
 
-/* A bound that is not given is the value itself. */
+/* A bound, or the value itself where the bound is unknown. */
 static double bound_of(double bound, double value)
 {
     return carm_point_knows(bound) ? bound : value;
@@ -142,7 +142,7 @@ static void add_texts(struct entry *e, const struct carm_point *row)
         sum->note = "some of its rows have notes";
     }
     if (strcmp(sum->cores, row->cores ? row->cores : "") != 0) {
-        sum->cores = ""; /* of several mixtures of kinds */
+        sum->cores = ""; /* the rows have different mixtures of kinds */
     }
     const bool same_process = *row->pid && strcmp(sum->pid, row->pid) == 0;
     e->same_rank += *row->rank && strcmp(sum->rank, row->rank) == 0 && !same_process;
@@ -183,7 +183,8 @@ static void add_row(struct entry *e, const struct carm_point *row)
     sum->calls = sum_of(sum->calls, row->calls);
     sum->task_seconds = sum_of(sum->task_seconds, row->task_seconds);
     sum->operations = sum_of(sum->operations, row->operations);
-    sum->imbalance_at[0] = sum->imbalance_at[1] = CARM_POINT_UNKNOWN; /* of another whole */
+    sum->imbalance_at[0] = sum->imbalance_at[1] = CARM_POINT_UNKNOWN; /* known only for the row's
+                                                                       * own job */
     for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
         sum->mix.q[i] = sum_of(sum->mix.q[i], row->mix.q[i]);
     }

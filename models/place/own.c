@@ -11,7 +11,7 @@
 #include "models/roofline.h"
 
 enum { KNOTS_MAX = 24, WIDTHS = CARM_PLACE_WIDTHS };
-/* Below this share of the flops a width is a by-product: see harness/count/row.c. */
+/* Smallest share of the flops for a width to count as used: see harness/count/row.c. */
 static const double by_product = 0.01;
 /* Below this share of the accesses, stores or loads do not count as a mix; chosen by hand. */
 static const double few = 0.001;
@@ -43,7 +43,7 @@ static double hull_at(const struct knot *knots, size_t n, double x, struct betwe
             const double t = i == k ? 0.0 : (x - a->at) / (b->at - a->at);
             const double time = a->time + t * (b->time - a->time);
             const double span = b->at - a->at;
-            /* of equals the nearest */
+            /* of equal times the nearest mixes */
             if (!(best > 0.0) || time < best * (1.0 - 1e-9) ||
                 (time <= best * (1.0 + 1e-9) && span < wide)) {
                 best = time;
@@ -73,7 +73,7 @@ static double stores_of(const char *ldst)
                                                                      : -1.0;
 }
 
-/* Seconds for each byte of a level at a share of stores; 0 = the roofs do not tell. */
+/* Seconds for each byte of a level at a share of stores; 0 = no such roofs. */
 static double time_of_mix(const struct carm_roofs *roofs, const char *level, double stores,
                           struct knot knots[KNOTS_MAX], struct between *between)
 {
@@ -124,7 +124,7 @@ static const struct carm_roofs *roofs_of_width(const struct carm_model *model,
     return best;
 }
 
-/* The ISAs' times at the point's share of stores, over accesses for each byte. */
+/* Knots of all ISAs: time at the point's share of stores, over accesses for each byte. */
 static size_t widths_of(const struct carm_model *model, const struct carm_roofs *roofs,
                         const char *level, double stores, struct knot out[KNOTS_MAX])
 {
@@ -154,8 +154,8 @@ static struct between ends_of(const struct knot *knots, size_t n)
     return ends;
 }
 
-/* As for flops (narrow_pipes in runtime.c): cores that split 64 bytes in two, or start one wide access
- * where they start two narrow ones. */
+/* The factor by which narrow accesses exceed wide ones in rate, like carm_runtime_narrow_pipes for flops: cores that
+ * split 64 bytes in two, or start one wide access in place of two narrow ones. */
 static double narrow_accesses(const struct carm_roofs *roofs, const char *level)
 {
     const struct carm_memory_roof *m = carm_roofs_find_memory(roofs, level, "1:0");
@@ -166,12 +166,12 @@ static double narrow_accesses(const struct carm_roofs *roofs, const char *level)
 struct mix {
     double stores;   /* share, of bytes or of accesses */
     double accesses; /* for each byte; 0 = not known */
-    double least;    /* seconds for each byte by accesses that no ISA was measured with */
+    double least;    /* least seconds for each byte, for access widths that no ISA was measured
+                      * with */
     bool scaled;
 };
 
-/* The part of the first level's bandwidth that is left for accesses narrower than all measured
- * ones. */
+/* Scales the first level's bandwidth for accesses narrower than all measured ones. */
 static void find_scaled(const struct carm_model *model, const struct carm_roofs *roofs,
                         struct mix *mix)
 {
@@ -214,7 +214,8 @@ static double part(const struct carm_runmix *mix, int which)
     return fmax(mix->q[which], 0.0);
 }
 
-/* Reads the mix by bytes, and also by accesses where loads and stores differ in width. returns the number of readings */
+/* Expresses the mix of loads and stores by bytes and, where loads and stores differ in width, also by accesses. returns
+ * the number of expressions */
 static size_t read_mix(const struct carm_runmix *counted, double bytes, struct mix out[2])
 {
     const double accesses = part(counted, CARM_RUNMIX_LOADS) + part(counted, CARM_RUNMIX_STORES);
@@ -268,7 +269,7 @@ static void describe_memory(const struct carm_roofs *roofs, const char *level,
     }
 }
 
-/* The faster of the readings: the rate of loads and stores of different widths is between both readings. */
+/* The faster of the expressions of a mix: loads and stores of different widths have a rate between both. */
 static double fastest_reading(const struct carm_model *model, const struct carm_roofs *roofs,
                               const char *level, const struct mix *readings, size_t n)
 {
@@ -360,8 +361,8 @@ static void narrow_balance(const struct carm_model *model, const struct carm_roo
     out->rate *= simd->known ? simd->rate / simd->architecture : 1.0;
 }
 
-/* The part of the rate at width w that is left where some instructions are narrower, or work on
- * wider elements: each instruction takes its time whatever its lanes. flops: of the point */
+/* The share of the rate at width w that remains if some instructions are narrower, or have wider
+ * elements: an instruction takes the same time for fewer lanes. flops: of the point */
 static double narrower_part(const struct carm_model *model, const struct carm_roofs *roofs,
                             const struct carm_runmix *mix, double flops, int w)
 {
@@ -374,8 +375,8 @@ static double narrower_part(const struct carm_model *model, const struct carm_ro
                            : 1.0;
 }
 
-/* The roof of an operation at width w; where the model has none of the width, that of the machine, which is
- * none too low. NULL = the model has none at all */
+/* The roof of an operation at width w; without roofs of this width, the machine's roof, which is not too low. NULL =
+ * the model has no roof of the operation */
 static const struct carm_compute_roof *roof_at(const struct carm_model *model,
                                                const struct carm_roofs *roofs, int w,
                                                const char *op)
@@ -385,9 +386,8 @@ static const struct carm_compute_roof *roof_at(const struct carm_model *model,
     return found ? found : carm_roofs_find_compute(roofs, op);
 }
 
-/* Divisions and roots go through one divider beside the other units, one after the other. Where the model has
- * no roof of sqrt, or the point does not tell roots from divisions, roots count as divisions: they take at
- * least as long. */
+/* Divisions and roots go through one divider beside the other units, one after the other. Without a roof of sqrt, or
+ * without a separate count of roots, roots count as divisions, as they take at least as long. */
 static void find_divides(const struct carm_model *model, const struct carm_roofs *roofs,
                          const struct carm_runmix *mix, int w, struct carm_own *out)
 {
@@ -423,7 +423,7 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
     }
     out->has_compute = simd->known || balance->known;
     out->peak = peak->rate;
-    if (simd->known) { /* at the rates of FMAs alone, which additions beside them can exceed */
+    if (simd->known) { /* from the rates of FMAs alone; additions beside FMAs can exceed them */
         const double spare = peak->rate / carm_roofs_find_plain_peak(roofs)->rate;
         out->peak = fmin(out->peak, simd->rate * spare);
     }
@@ -441,7 +441,7 @@ static void find_compute(const struct carm_model *model, const struct carm_roofs
 
 /* ---- operations on integers ---- */
 
-/* Most instructions on vectors of integers in a second, of any width and kind; 0 = the model has none. */
+/* The highest rate of instructions on vectors of integers, of any width and kind; 0 = not in the model. */
 static double integer_instructions(const struct carm_model *model, const struct carm_roofs *roofs)
 {
     /* bytes of a vector, by width; scalar code has none */

@@ -27,8 +27,8 @@ static void put(struct carm_place *p, const struct carm_ceiling *c, double at, b
     out->roof = roof;
 }
 
-/* The performance that ceilings allow at this intensity, lowest first. Both lists ascend by it.
- * A ceiling on the other side of the ridge does not show there and is left out. */
+/* Merges the two ascending lists of ceilings by the performance that each allows at this intensity.
+ * Ceilings on the other side of the ridge are left out. */
 static void evaluate(struct carm_place *p, const struct carm_place_side *side)
 {
     const double flat_limit = p->intensity * side->slope;
@@ -54,9 +54,9 @@ static void evaluate(struct carm_place *p, const struct carm_place_side *side)
     }
 }
 
-/* A ceiling that one missing optimisation sets. It binds a program only if the program misses
- * this optimisation, which a position does not tell. Levels, operations and the roof bind for
- * certain. */
+/* Whether a ceiling is of one missing optimisation. It binds only programs without this
+ * optimisation, which a point's position does not show. Levels, operations and the roof bind every
+ * program. */
 static bool is_conditional(const struct carm_ceiling *c)
 {
     return *c->step && !c->roof;
@@ -75,7 +75,7 @@ static bool is_under_compute(const struct carm_place *p)
     return false;
 }
 
-/* Whether a ceiling of the other kind lies near above ceiling i. */
+/* Whether a ceiling of the other kind (slope, horizontal) is close above ceiling i. */
 static bool binds_with_other(const struct carm_place *p, int i, bool ladder)
 {
     const struct carm_ceiling *a = &p->ceilings[i];
@@ -89,7 +89,7 @@ static bool binds_with_other(const struct carm_place *p, int i, bool ladder)
     return false;
 }
 
-/* ladder  whether all ceilings count in turn, as in the Roofline paper: its regions name both kinds */
+/* ladder  all ceilings count in order, as in the Roofline paper, whose regions name both kinds */
 static void find_neighbours(struct carm_place *p, bool ladder)
 {
     const bool compute = is_under_compute(p);
@@ -100,7 +100,7 @@ static void find_neighbours(struct carm_place *p, bool ladder)
         if ((c->aside && !c->roof) || (!ladder && is_conditional(c) && c->compute != compute)) {
             continue;
         }
-        /* just above a ceiling is on it */
+        /* a point just above a ceiling counts as on it */
         if (c->at * (1.0 + CARM_PLACE_TOLERANCE) >= p->performance) {
             p->above = (int)i;
         } else {
@@ -111,7 +111,7 @@ static void find_neighbours(struct carm_place *p, bool ladder)
     const int binding = p->over ? (int)p->nceilings - 1 : p->above;
     const struct carm_ceiling *c = &p->ceilings[binding];
     p->bound = c->compute ? CARM_BOUND_COMPUTE : CARM_BOUND_MEMORY;
-    /* Whether the program misses the optimisation is not known: either kind may bind it. */
+    /* a conditional ceiling above the point: either kind may bind the program */
     if (!p->over &&
         (binds_with_other(p, p->above, ladder) || (is_conditional(c) && c->compute != compute))) {
         p->bound = CARM_BOUND_BOTH;
@@ -308,7 +308,8 @@ static bool known(const char *s)
     return s && *s;
 }
 
-/* Another metric has no ISA and no precision; operations on integers have. */
+/* Whether the set's metric has no ISA and no precision: neither flops nor operations on
+ * integers. */
 static bool is_foreign(const struct carm_place_set *set)
 {
     return *set->metric && carm_precision_rank(set->roofs->precision) != 2;
@@ -327,7 +328,7 @@ static bool advise_over_metric(const struct carm_place_set *set, struct carm_pla
     return over;
 }
 
-/* Within the errors of roofs and counts. */
+/* Whether a roof explains a performance, within the errors of roofs and counts. */
 static bool explains(double roof, double reached)
 {
     return roof > 0.0 && reached <= roof * (1.0 + CARM_PLACE_TOLERANCE);
@@ -388,7 +389,8 @@ static bool advise_over_roof(const struct carm_place_set *set, enum carm_place_w
     return true;
 }
 
-/* ... when neither the machine, nor the number of threads, nor the metric explains it. */
+/* Advises on the remaining reasons, when neither the machine, nor the number of threads, nor the
+ * metric explains a point above the roof. */
 static void advise_over_rest(const struct carm_place_set *set, enum carm_place_which which,
                              const struct carm_place_input *in, struct carm_place *p)
 {
@@ -435,10 +437,11 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     }
 }
 
-/* Beyond this factor the roof does not describe the point. */
+/* Factor above the roof beyond which the roof cannot be the point's. */
 enum { ABSURD = 1000 };
 
-/* Certain reasons first, then reasons that the model or the numbers only suggest. */
+/* Advises on a point above the roof: certain reasons first, then reasons that the model or the
+ * numbers only suggest. */
 static void advise_over(const struct carm_place_set *set, enum carm_place_which which,
                         const struct carm_place_input *in, struct carm_place *p)
 {
@@ -481,7 +484,8 @@ static char *times_text(char dst[32], double times)
     return carm_text_format(dst, 32, times < ABSURD ? "%.1fx" : "over 1000x", times);
 }
 
-/* "at most 1.5x to the next ceiling, 2.8x to the roof"; to the ceiling above where the point is not at one */
+/* "at most 1.5x to the next ceiling, 2.8x to the roof", or "to the ceiling above" where the point is not at a
+ * ceiling */
 static const char *rest(char dst[96], const struct carm_place *p)
 {
     char near[32], far[32];
@@ -496,7 +500,7 @@ static const char *rest(char dst[96], const struct carm_place *p)
                : carm_text_format(dst, 96, "%s to the roof", far);
 }
 
-/* "1.07x is left"; a point may be a little above its roof, for both have errors. returns dst */
+/* "1.07x is left"; a point may be a little above its roof, as both have errors. returns dst */
 static const char *left_text(char dst[32], double left)
 {
     if (left < 1.005) {
@@ -505,8 +509,8 @@ static const char *left_text(char dst[32], double left)
     return carm_text_format(dst, 32, "%.2fx is left", left);
 }
 
-/* The ceiling to advise about: the one above the point, or the roof where that is of the same kind and
- * so near that the other gives nothing. */
+/* The ceiling for the advice: the ceiling above the point, or the roof where it is of the same kind and so close that
+ * the ceiling gives no gain. */
 static const struct carm_ceiling *advised(const struct carm_place *p)
 {
     const struct carm_ceiling *above = &p->ceilings[p->above];

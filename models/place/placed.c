@@ -19,20 +19,21 @@ enum { NOTES_MAX = 3 * CARM_TEXT_MAX };
 struct kind {
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX];
     int threads;
-    bool integers; /* its operations are on integers, and nothing else was asked for */
+    bool integers; /* operations on integers, and the command line names no other metric */
     enum carm_ceilings_order order;
     const struct carm_place_set *set;
     char note[NOTES_MAX];
-    bool told; /* a point of this kind has been placed, which had the note */
+    bool told; /* a point of this kind was already placed with the note */
 };
 
-/* Sets of each of the model's roofs: two of flops by order, two of integers: with their peak, and memory alone. */
+/* Prepared sets for each set of roofs of the model: two for flops, by the order of ceilings; two for integers, with
+ * their peak and with memory alone. */
 enum { KINDS = 32, SETS = 4, OF_INTEGERS = 2, MIXES = 64 };
 
 /* Choices for points whose threads were on several kinds of cores. */
 struct mix {
-    char cores[CARM_NAME_MAX]; /* the point's */
-    struct carm_model *model;  /* with mixed roofs; NULL = none can be mixed: why */
+    char cores[CARM_NAME_MAX]; /* the shares of kinds */
+    struct carm_model *model;  /* with mixed roofs; NULL = roofs could not be mixed, see why */
     struct carm_place_choices *choices;
     char why[CARM_TEXT_MAX];
     bool told;
@@ -41,21 +42,22 @@ struct mix {
 struct carm_place_choices {
     const struct carm_model *model;
     struct carm_place_words words; /* texts borrowed */
-    bool is_mixed;                 /* its model's roofs are mixed already */
+    bool is_mixed;                 /* these choices are for a model with mixed roofs */
     struct mix *mixes[MIXES];
     size_t nmixes;
     char isa[CARM_NAME_MAX], precision[CARM_NAME_MAX]; /* named on the command line; "" = none */
     int threads;                                       /* 0 = none */
-    char usual[CARM_NAME_MAX];                         /* precision of points that tell none */
-    bool balance_told;                                 /* and where: */
+    char usual[CARM_NAME_MAX];                         /* precision of points without one */
+    bool balance_told;                                 /* the command line names the place of
+                                                        * balance: */
     enum carm_ceilings_order order;
     char metric[CARM_NAME_MAX];  /* "" = flops */
-    bool modelled;               /* its peak is in the model: operations on integers */
+    bool modelled;               /* the metric's peak is in the model: operations on integers */
     double peak;                 /* of the metric; 0 = none */
     bool has_measured;           /* some roofs have measured ceilings */
-    struct carm_place_set *sets; /* SETS of each of the model's roofs */
+    struct carm_place_set *sets; /* SETS for each set of roofs of the model */
     struct kind kinds[KINDS];
-    size_t nkinds, next, last; /* next: to be replaced when all are taken */
+    size_t nkinds, next, last; /* next: entry to replace when all are used */
 };
 
 static bool fits(const struct carm_place_choices *c, const struct carm_roofs *r)
@@ -173,7 +175,7 @@ int carm_place_choices_open(struct carm_place_choices **out, const struct carm_m
     c->has_measured = carm_place_has_ceilings(model);
     snprintf(c->usual, sizeof c->usual, "%.*s", (int)strcspn(model->config.precision, ","),
              model->config.precision);
-    if (carm_precision_rank(c->usual) == 2) { /* rows that tell no precision count flops */
+    if (carm_precision_rank(c->usual) == 2) { /* rows without a precision count flops */
         snprintf(c->usual, sizeof c->usual, "dp");
     }
     const int rc = read_words(c, words, err);
@@ -262,7 +264,7 @@ static enum carm_ceilings_order order_of(const struct carm_place_choices *c,
     return carm_runmix_is_balanced(&p->mix) ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP;
 }
 
-/* Without other words, integers go under their own roofs. */
+/* Whether a point is placed as operations on integers: the command line names nothing else. */
 static bool is_integers(const struct carm_place_choices *c, const struct carm_point *p)
 {
     return !*c->precision && !*c->metric && strcmp(p->metric, CARM_METRIC_INTEGERS) == 0;
@@ -298,7 +300,8 @@ static struct mix *find_mix(struct carm_place_choices *c, const struct carm_poin
     snprintf(m->cores, sizeof m->cores, "%s", p->cores);
     if (carm_kinds_mix(c->model, &shares, &m->model, m->why, &err) == 0 && m->model) {
         if (carm_place_choices_open(&m->choices, m->model, &c->words, &err)) {
-            snprintf(m->why, sizeof m->why, "%.200s", err.text); /* as --isa of one kind alone */
+            snprintf(m->why, sizeof m->why, "%.200s", err.text); /* such as --isa of one kind
+                                                                  * only */
         } else {
             m->choices->is_mixed = true;
         }
@@ -336,8 +339,7 @@ void carm_place_choose(struct carm_place_choices *choices, const struct carm_poi
     c->last = i;
     *out =
         (struct carm_place_choice){c->model, c->kinds[i].set, c->kinds[i].note, &c->kinds[i].told};
-    if (mix &&
-        *mix->why) { /* this note goes first: the roofs are of other cores than the point's */
+    if (mix && *mix->why) { /* the first note: the roofs are of other cores than the point's */
         out->note = mix->why;
         out->told = &mix->told;
     }
@@ -407,7 +409,7 @@ const char *carm_placed_count(struct carm_point *counted, const struct carm_poin
     return carm_point_unplaced_metric(point, metric);
 }
 
-/* The ceilings' suggestions do not help a program whose own mix limits it. */
+/* Replaces the ceilings' advice for a program that its own mix limits. */
 static void advise_own(struct carm_place *place, const struct carm_own_roof *own)
 {
     /* share of a roof from which on the roof counts as reached; chosen by hand */
@@ -492,16 +494,16 @@ void carm_placed_fill(struct carm_placed *placed, const struct carm_point *point
     }
 }
 
-/* Error of a part's time, as a share. The time is a number of samples: it may have one more or
- * less, and samples fall by chance into one part or another (two standard deviations). */
+/* Error of a part's time, as a share. The time is a number of samples, which is rounded (one
+ * sample) and random (two standard deviations). */
 static double sampling_error(const struct carm_point *p)
 {
     const double others = carm_point_knows(p->time_share) ? fmax(1.0 - p->time_share, 0.0) : 1.0;
     return p->samples > 0.0 ? (1.0 + 2.0 * sqrt(p->samples * others)) / p->samples : 0.0;
 }
 
-/* Numbers written by hand or imported may be in Gflop, GB or ms: no machine is a million times slower or a
- * thousand times faster than its own roof, and no program's intensity is beyond these. */
+/* Whether numbers seem to be in other units (Gflop, GB, ms): a point a million times below or a thousand times above
+ * its roof, or an impossible intensity. */
 static bool has_odd_units(const struct carm_placed *placed)
 {
     for (int i = 0; i < 2 && !*placed->point->counted_by; i++) {
@@ -553,7 +555,7 @@ char *carm_place_notes(char *dst, size_t size, const struct carm_placed *placed,
         placed->notes[3]};
     dst[0] = '\0';
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        /* a row of carm place --csv brings its notes along */
+        /* a row from carm place --csv already has its notes */
         if (*all[i] && (i == 0 || !strstr(p->note, all[i]))) {
             carm_text_list(dst, size, "; ", "%s", all[i]);
         }

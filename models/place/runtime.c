@@ -13,13 +13,13 @@ enum { WIDTHS = CARM_PLACE_WIDTHS };
 static const unsigned width_bytes[WIDTHS] = {0, 16, 32, 64};
 static const char *const width_isa[WIDTHS] = {"scalar", "sse", "avx2", "avx512"};
 
-/* A share of flops of unknown width up to this does not matter; chosen by hand. */
+/* Largest share of flops of unknown width that is ignored; chosen by hand. */
 static const double stray = 0.01;
-/* Prefetches for each load from which on a program is taken to prefetch: one serves a line, which is
- * 8 loads of dp, or 64 of bytes. */
+/* Prefetches per load from which a program counts as prefetching: one prefetch serves a line of 8 loads of dp or 64
+ * loads of bytes. */
 static const double prefetching = 0.01;
-/* Rate of mad over the rate of adds from which adds have units of their own. Without such units
- * the quotient is 1, with them 2. */
+/* Rate of mad over the rate of adds from which adds have units of their own: the quotient is 1
+ * without own units, 2 with them. */
 static const double own_units = 1.6;
 
 const char *carm_runtime_name(enum carm_runtime_kind kind)
@@ -46,14 +46,15 @@ static void unknown(struct carm_runtime_ceiling *c, const char *why)
     snprintf(c->how, sizeof c->how, "%s", why);
 }
 
-/* Roofs: an unknown width counts as the widest. */
+/* The width of an ISA; for roofs, an unknown width counts as the widest. */
 static int width_of(const char *isa)
 {
     const int w = carm_place_width(isa);
     return w < 0 ? WIDTHS - 1 : w;
 }
 
-/* Of FMAs, or the best balance: a program's own mix decides about mixtures of operations. */
+/* The peak of FMAs or of the best balance, without mixtures of operations, which only a program's
+ * own mix reaches. */
 static double peak_of(const struct carm_roofs *roofs)
 {
     const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(roofs);
@@ -106,7 +107,7 @@ double carm_runtime_narrow_pipes(const struct carm_roofs *roofs, unsigned lanes)
     return instructions > 0.0 && instructions < 1.5 ? 2.0 : 1.0;
 }
 
-/* The best rate of a width, and where it is from. */
+/* The best rate of a width, and its source. */
 static double width_rate(const struct carm_model *model, const struct carm_roofs *roofs, int w,
                          unsigned *sources)
 {
@@ -136,8 +137,8 @@ static double op_rate(const struct carm_roofs *roofs, const char *op)
     return r ? r->rate : ceiling_of(roofs, width_of(roofs->isa), op);
 }
 
-/* A processor without a width has no event for it, so no work was done in that width. But most
- * flops must have a width. */
+/* Whether the flops of each width are known. A processor without a width has no event for it and
+ * does no work in it. But most flops must have a width. */
 static bool widths_known(const struct carm_runmix *mix, double flops)
 {
     double sum = part(mix, CARM_RUNMIX_OTHER);
@@ -210,15 +211,15 @@ bool carm_runmix_is_balanced(const struct carm_runmix *mix)
     return all > 0.0 && muls >= 0.4 * all && muls <= 0.6 * all;
 }
 
-/* Seconds of n operations at a rate that was perhaps not measured. */
+/* Seconds for n operations. lacks: set where the rate was not measured */
 static double time_of(double n, double rate, bool *lacks)
 {
     *lacks = *lacks || (n > 0.0 && !(rate > 0.0));
     return n > 0.0 && rate > 0.0 ? n / rate : 0.0;
 }
 
-/* Seconds where adds have units of their own, as mad's rate then shows (AMD since Zen): they go on beside
- * multiplies and FMAs. HUGE_VAL where they have not, or that is not known. */
+/* Seconds if adds have units of their own (AMD since Zen, shown by mad's rate) and run beside multiplies and FMAs.
+ * HUGE_VAL without such units, or if unknown. */
 static double side_by_side(const struct carm_roofs *roofs, double adds, double muls, double fmas)
 {
     const double add = op_rate(roofs, "add");
@@ -264,7 +265,7 @@ static void find_balance(const struct carm_roofs *roofs, const struct carm_runmi
                "and fma)");
         return;
     }
-    /* additions that run beside FMAs may lift it above the peak of FMAs */
+    /* additions beside FMAs may give more than the peak of FMAs */
     const double rate = fmin(all / fmin(seconds, side_by_side(roofs, adds, muls, fmas)),
                              carm_roofs_find_peak(roofs)->rate);
     set_known(c, rate, fmax(rate, peak_of(roofs)));
@@ -353,8 +354,8 @@ static void find_fp_share(const struct carm_roofs *roofs, const struct carm_runm
              low && high ? " and " : "", high ? high->name : "");
 }
 
-/* The best memory ceiling whose name contains the word. Ceilings of small sets are left out: no prefetch makes a set
- * smaller. */
+/* The best memory ceiling whose name contains the word. Ceilings of small sets are left out: a prefetch does not change
+ * the size of a set. */
 static double memory_ceiling(const struct carm_roofs *roofs, const char *what)
 {
     double best = 0.0;
@@ -408,7 +409,6 @@ void carm_runtime_find(const struct carm_model *model, const struct carm_roofs *
     find_prefetch(roofs, mix, &out->ceilings[CARM_RUNTIME_PREFETCH]);
 }
 
-/* The factors that ceilings cost a point, and their words. */
 double carm_runtime_times(const struct carm_runtime_ceiling *ceiling, enum carm_place_which which,
                           const struct carm_place *place)
 {
@@ -437,7 +437,7 @@ void carm_runtime_advise(const struct carm_runtime *runtime, enum carm_place_whi
     if (!worst) {
         return;
     }
-    /* the lower ceiling binds, and is named first */
+    /* the lower ceiling binds, so it is named first */
     const double at = worst->memory ? worst->rate * place->intensity : worst->rate;
     const bool first = at <= place->ceilings[place->above].at * (1.0 + CARM_PLACE_TOLERANCE);
     snprintf(own, sizeof own, "%s: %s: at most %.1fx", worst->brief, worst->step, most);

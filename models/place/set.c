@@ -56,7 +56,7 @@ static void add_name(char names[64], const char *name)
     carm_text_list(names, 64, ", ", "%.12s", name);
 }
 
-/* The roofs that bound points: the levels at the model's mix, and the peak. */
+/* Notes only roofs that bound points: the levels at the model's mix, and the peak. */
 void carm_place_note_disturbed(const struct carm_model *model, const struct carm_roofs *roofs,
                                char note[CARM_TEXT_MAX])
 {
@@ -80,7 +80,7 @@ void carm_place_note_disturbed(const struct carm_model *model, const struct carm
     }
 }
 
-/* Whether roofs of this ISA are drawn beside these as ceilings. */
+/* Whether roofs of this ISA are drawn as ceilings of these roofs. */
 static bool has_ceilings_of(const struct carm_model *model, const struct carm_roofs *roofs,
                             const char *isa)
 {
@@ -190,7 +190,7 @@ static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceili
     ++*n;
 }
 
-/* isa  whose it is, "" = of the roofs themselves */
+/* isa the ceiling's ISA, "" = that of the roofs themselves */
 static void add(struct carm_place_side *side, const char *isa, const char *name,
                 struct carm_ceiling c)
 {
@@ -198,7 +198,7 @@ static void add(struct carm_place_side *side, const char *isa, const char *name,
         return;
     }
     snprintf(c.name, sizeof c.name, "%.20s%s%.40s", isa, *isa ? " " : "", name);
-    /* not a step on the way to the peak: faster operations cannot replace these */
+    /* aside from the chain: faster operations cannot replace these */
     c.aside = c.compute && (strcmp(name, "div") == 0 || strcmp(name, "sqrt") == 0 ||
                             strcmp(name, "popcnt") == 0);
     if (c.compute) {
@@ -219,7 +219,7 @@ static struct carm_ceiling flat_of(const struct carm_compute_roof *c, bool narro
         .compute = true, .narrow = narrow, .rate = c->rate, .disturbed = c->disturbed};
 }
 
-/* The fastest mix of a level; update and loads alone can pass the model's. */
+/* Finds the fastest mix of a level; update and loads alone can be faster than the model's mix. */
 static void find_any_mix(struct carm_place_side *side, const struct carm_roofs *roofs,
                          const char *level)
 {
@@ -232,7 +232,7 @@ static void find_any_mix(struct carm_place_side *side, const struct carm_roofs *
     }
 }
 
-/* A narrower ISA can be faster. */
+/* Finds another ISA that is faster than the roofs, as a narrower one can be. */
 static void find_other_isa(struct carm_place_side *side, const struct carm_model *model,
                            const struct carm_roofs *roofs, const char *level)
 {
@@ -357,7 +357,7 @@ void carm_place_use_ceilings(struct carm_place_set *set, const struct carm_ceili
     }
 }
 
-/* Whether the DRAM peak is disturbed: it is a memory roof, or a code of its own, whose disturbance is unknown. */
+/* Whether the DRAM peak is disturbed: it is equal to a memory roof; for a code of its own, disturbance is unknown. */
 static bool peak_is_disturbed(const struct carm_roofs *roofs)
 {
     for (size_t i = 0; i < roofs->nmemory; i++) {
@@ -370,8 +370,9 @@ static bool peak_is_disturbed(const struct carm_roofs *roofs)
     return false;
 }
 
-/* Roofs with the DRAM peak of the original model: of the machine, so where an ISA or precision has none (a default build
- * measures updates with the widest alone), the highest of as many threads. source: Williams et al. 2009, section 3 */
+/* Roofs with the DRAM peak of the original model. The peak is the machine's. So an ISA or precision without one (a
+ * default build measures updates with the widest ISA only) gets the highest with as many threads. source: Williams et
+ * al. 2009, section 3 */
 static const struct carm_roofs *with_dram_peak(const struct carm_model *model,
                                                const struct carm_roofs *roofs)
 {
@@ -404,7 +405,8 @@ static void prepare_slopes(struct carm_place_set *set, const struct carm_model *
     original->slope = carm_original_bandwidth(dram, "DRAM", true, NULL);
     add(original, "", "DRAM",
         (struct carm_ceiling){.rate = original->slope, .disturbed = peak_is_disturbed(dram)});
-    for (size_t i = 0; i < model->nnuma && !*model->changed; i++) { /* a slope of each domain */
+    for (size_t i = 0; i < model->nnuma && !*model->changed; i++) { /* adds a slope for each
+                                                                     * domain */
         const struct carm_numa_pair *p = &model->numa[i];
         char name[40];
         if (p->threads == roofs->threads && p->bandwidth < original->slope) {
@@ -415,7 +417,8 @@ static void prepare_slopes(struct carm_place_set *set, const struct carm_model *
     }
 }
 
-/* Without measured ceilings, or where none can be derived from them, everything stays unchanged. */
+/* Finds the measured ceilings of the roofs. returns false without them; ceilings is then
+ * unchanged */
 static bool find_measured(const struct carm_model *model, const struct carm_roofs *roofs,
                           enum carm_ceilings_order order, struct carm_ceilings *ceilings)
 {
@@ -455,7 +458,7 @@ void carm_place_prepare_integers(struct carm_place_set *set, const struct carm_m
     }
 }
 
-/* One horizontal ceiling of another metric, and none of flops. */
+/* Uses slopes and one horizontal ceiling (peak, of another metric), without ceilings of flops. */
 static void use_memory_ceilings(struct carm_place_set *set, struct carm_ceilings *ceilings,
                                 double peak)
 {

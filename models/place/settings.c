@@ -59,12 +59,10 @@ static bool read_key(const char *key, size_t length, struct carm_setting *out)
     return false;
 }
 
-/* "2x", "0.5x"; of a size "2M", "512K", "1G", "2097152" as well */
+/* Reads "2x" or "0.5x"; for a size also "2M", "512K", "1G", "2097152" */
 static bool read_value(const char *text, size_t length, struct carm_setting *out)
 {
-    static const double
-        least = 0.01,
-        most = 100.0; /* beyond these factors it is another machine, or a typing error */
+    static const double least = 0.01, most = 100.0; /* larger factors are typing errors */
     double value = 0.0;
     char word[32];
     if (length >= sizeof word) {
@@ -129,7 +127,7 @@ static void scale_interval(struct carm_ci *ci, double factor)
     ci->hi *= factor;
 }
 
-/* Rounds to 16, 17, ... or 31 times a power of two: whatever part of its sets is sampled, it is a whole number of them. */
+/* Rounds to 16, 17, ... or 31 times a power of two, so that any sampled share of the sets is a whole number. */
 static uint64_t round_size(double bytes)
 {
     uint64_t unit = LINE;
@@ -140,7 +138,7 @@ static uint64_t round_size(double bytes)
 }
 
 /* Moves the curves of dependent loads. With a larger cache, working sets beyond the level before it are as fast as
- * smaller sets were before. */
+ * smaller sets were. */
 static void move_curves(struct carm_model *model, const struct carm_level *level, double factor)
 {
     const struct carm_level *before = level > model->levels ? level - 1 : NULL;
@@ -172,7 +170,7 @@ static int change_size(struct carm_setting *c, struct carm_model *model, struct 
     return 0;
 }
 
-/* returns how many roofs there were */
+/* returns the number of changed roofs */
 static size_t change_bandwidth(const char *level, double factor, bool clock,
                                struct carm_model *model)
 {
@@ -200,7 +198,7 @@ static size_t change_bandwidth(const char *level, double factor, bool clock,
     return n;
 }
 
-/* returns how many figures there were */
+/* returns the number of changed figures */
 static size_t change_latency(const char *level, double factor, struct carm_model *model)
 {
     const struct carm_level *of = carm_model_find_level(model, level);

@@ -17,7 +17,7 @@ size_t carm_history_changes(const double *values, size_t n, double share,
         if (isnan(values[i])) {
             continue;
         }
-        if (fabs(values[i] - last) > share * fabs(last)) { /* false for the first one */
+        if (fabs(values[i] - last) > share * fabs(last)) { /* false for the first value */
             out[found++] = (struct carm_history_step){i, last, values[i]};
         }
         last = values[i];
@@ -29,13 +29,14 @@ size_t carm_history_changes(const double *values, size_t n, double share,
 struct series {
     double *values, *ranks, *sorted; /* [n] */
     double *sums;                    /* [n + 1] */
-    size_t *places;                  /* [n] of the values in the caller's series */
+    size_t *places;                  /* [n] places of the values in the caller's series */
     bool *begins;                    /* [n + 1] a segment begins here */
     double share, alarm;
     uint64_t state;
 };
 
-/* Ranks of values[begin .. end), from the middle: their sum is 0. Equal values have equal ranks. */
+/* Ranks of values[begin .. end), relative to the middle rank: their sum is 0. Equal values have
+ * equal ranks. */
 static void rank(struct series *s, size_t begin, size_t end)
 {
     const size_t n = end - begin;
@@ -69,10 +70,9 @@ struct stretch {
     size_t begin, end;
 };
 
-/* The largest sum of the ranks of a stretch, over its standard deviation but for a factor that is the same for all
- * stretches.
- * sums  [n + 1] of the ranks before each place
- * all   stretches from any place, not from the begin only
+/* The largest squared sum of the ranks of a stretch, over its variance, up to a factor common to all stretches.
+ * sums  [n + 1] sums of the ranks before each place
+ * all   stretches from any place, not only from the beginning
  * out   the stretch; NULL = not wanted */
 static double largest(const double *sums, size_t n, bool all, struct stretch *out)
 {
@@ -110,10 +110,11 @@ static uint64_t next_random(struct series *s)
     return x ^ x >> 31;
 }
 
-/* Whether at most half of alarm of the random orders of the ranks have so large a sum. Ends as soon as it is known. */
+/* Whether at most alarm / 2 of the random orders of the ranks have a sum of at least `most`. Stops once this is
+ * decided. */
 static bool is_rare(struct series *s, size_t n, bool all, double most)
 {
-    enum { EXCEED = 10 }; /* at the alarm's rate; chosen by hand */
+    enum { EXCEED = 10 }; /* expected number of larger sums at alarm / 2; chosen by hand */
     static const double rounding = 1e-9;
     const size_t orders = (size_t)(2 * EXCEED / s->alarm);
     size_t exceed = 1; /* the first order is the measured one */
@@ -138,8 +139,9 @@ static double median(struct series *s, size_t begin, size_t end)
     return gsl_stats_median_from_sorted_data(s->sorted, 1, n);
 }
 
-/* A stretch of values[begin .. end) that differs from the rest: from the begin, which finds single steps best, else from
- * any place. All stretches of more values than SHORT would take seconds. returns false: there is none */
+/* A stretch of values[begin .. end) that differs from the rest: from the beginning, which finds single steps best, else
+ * from any place. Testing all stretches of more than SHORT values would take seconds. returns false without such a
+ * stretch */
 static bool find_stretch(struct series *s, size_t begin, size_t end, struct stretch *at)
 {
     enum { LEAST = 4, SHORT = 300 };
@@ -155,7 +157,7 @@ static bool find_stretch(struct series *s, size_t begin, size_t end, struct stre
     return false;
 }
 
-/* Marks the steps. The stack holds parts of the series that are to be tried. */
+/* Marks the steps. The stack holds parts of the series to be tested. */
 static void split(struct series *s, size_t n, size_t *stack)
 {
     size_t depth = 0;
@@ -169,7 +171,7 @@ static void split(struct series *s, size_t n, size_t *stack)
             continue;
         }
         const size_t places[] = {begin, begin + at.begin, begin + at.end, end};
-        for (int k = 1; k < 3; k++) { /* the stretch may begin or end where the part does */
+        for (int k = 1; k < 3; k++) { /* the stretch may begin or end with the part */
             const size_t left = places[k - 1], middle = places[k], right = places[k + 1];
             if (left == middle || middle == right) {
                 continue;
@@ -187,7 +189,7 @@ static void split(struct series *s, size_t n, size_t *stack)
     }
 }
 
-/* Where the segment that begins at a place ends. */
+/* The end of the segment that begins at a place. */
 static size_t end_of(const struct series *s, size_t begin, size_t n)
 {
     size_t end = begin + 1;
@@ -197,7 +199,8 @@ static size_t end_of(const struct series *s, size_t begin, size_t n)
     return end;
 }
 
-/* Takes back one step that later steps beside it have left small. returns false: there is none */
+/* Removes one step that has become small by later steps beside it. returns false without such a
+ * step */
 static bool drop_small(struct series *s, size_t n)
 {
     for (size_t i = 1, begin = 0; i < n; i++) {

@@ -15,7 +15,7 @@
 /* A rank, with its index in the merge of ranks. */
 struct unit {
     size_t index, job, node;
-    double number; /* of its rank, which orders */
+    double number; /* number of the rank, for sorting */
     double work, bytes, dram, seconds, threads;
     bool sockets; /* DRAM bytes are of whole sockets */
     bool between;
@@ -23,7 +23,7 @@ struct unit {
 
 /* Ranks of one node or of one job: order[first .. first + n). */
 struct group {
-    size_t index, job; /* in the merge of its kind */
+    size_t index, job; /* index: in the merge of its kind */
     size_t first, n, nodes;
     size_t repeated;
     double dram, dram_imbalance;
@@ -43,12 +43,12 @@ struct carm_views {
     struct carm_merge *ranks;
     struct table jobs, nodes;
     struct unit *units;         /* in the order of the rank view: by job, rank, host */
-    struct unit *by_node;       /* the same by node */
+    struct unit *by_node;       /* the same units, by node */
     struct group **nodes_order; /* by job and host */
     double *values;             /* room for one for each unit */
     size_t n, rows;
     bool several_jobs;
-    char key[KEY_MAX]; /* of the row that is being added */
+    char key[KEY_MAX]; /* key of the row that is being added */
 };
 
 static const char *const kind_names[CARM_VIEW_COUNT] = {"job", "node", "rank"};
@@ -129,7 +129,7 @@ void carm_views_close(struct carm_views *views)
 
 /* ---- the ranks ---- */
 
-/* Texts that hold a separator themselves cannot pass for others: each has its length before it. */
+/* Makes a key from texts. The length before each text keeps keys distinct. */
 static void key_of(char key[KEY_MAX], const struct carm_point *p, enum carm_view_kind kind,
                    const char *part)
 {
@@ -183,7 +183,7 @@ static int add_to(struct table *t, enum carm_view_kind kind, const struct carm_m
     if (rc) {
         return rc;
     }
-    if (carm_merge_names(t->merge) > t->n) { /* a new one */
+    if (carm_merge_names(t->merge) > t->n) { /* a new node or job */
         if (carm_array_grow(&t->groups, &t->room, t->n, 1, sizeof *t->groups, "", NULL)) {
             return no_memory(err);
         }
@@ -222,7 +222,7 @@ static int by_node(const void *a, const void *b)
 }
 
 struct rank_time {
-    double seconds; /* a rank whose time is not known is shown before all */
+    double seconds; /* a rank with unknown time comes first */
     size_t at;
 };
 
@@ -242,7 +242,7 @@ static const char *host_of(const struct carm_views *v, const struct group *node,
     return m->point.host;
 }
 
-/* Marks all but the slowest and the fastest `most` of a job's ranks. */
+/* Marks the ranks of a job that are neither among the slowest nor the fastest `most`. */
 static int mark_between(struct carm_views *v, size_t most, struct carm_err *err)
 {
     struct rank_time *sorted = calloc(v->n + 1, sizeof *sorted);
@@ -280,7 +280,7 @@ static double dram_of(const struct unit *units, size_t n)
     return sum;
 }
 
-/* The range of each node's and job's ranks, and the sums over a job's nodes. */
+/* Finds the range of ranks of each node and job, and the sums over a job's nodes. */
 static void find_ranges(struct carm_views *v)
 {
     size_t at = 0;
@@ -298,7 +298,7 @@ static void find_ranges(struct carm_views *v)
         struct group *job = &v->jobs.groups[node->job];
         const bool known = carm_point_knows(node->dram) && carm_point_knows(job->dram);
         job->dram = known ? job->dram + node->dram : CARM_POINT_UNKNOWN;
-        job->dram_imbalance = fmax(job->dram_imbalance, node->dram); /* the largest, for now */
+        job->dram_imbalance = fmax(job->dram_imbalance, node->dram); /* largest, so far */
         job->nodes++;
     }
     for (size_t j = 0; j < v->jobs.n; j++) {
@@ -428,7 +428,7 @@ static void name_rank_on(char *dst, size_t size, const struct carm_point *p)
 
 /* ---- over the ranks ---- */
 
-/* Of values that are all known. */
+/* The spread of values that are all known. */
 static struct carm_over_ranks spread_of(double *values, size_t n)
 {
     gsl_sort(values, 1, n);
@@ -444,7 +444,7 @@ static double quotient(double a, double b)
     return carm_point_knows(a) && b > 0.0 ? a / b : CARM_POINT_UNKNOWN;
 }
 
-/* The largest part of one of a thread's, and the sums; unknown where one is. */
+/* The largest part per thread, and the sums; unknown where any part is unknown. */
 struct parts {
     double work, bytes, work_sum, bytes_sum, seconds_sum, shares;
     size_t slowest, fastest, busiest;
@@ -483,7 +483,7 @@ static struct parts parts_of(const struct unit *units, size_t n)
     return s;
 }
 
-/* The slowest and the fastest rank, which needs every time; ranks with equal times have neither. */
+/* Finds the slowest and the fastest rank, if all times are known and differ. */
 static void fill_times(const struct carm_views *v, const struct unit *units, size_t n,
                        const struct parts *s, struct carm_view *out)
 {
@@ -534,7 +534,7 @@ static double over(double v, double n)
     return carm_point_knows(v) ? v / n : v;
 }
 
-/* The mean of n nodes. */
+/* Divides sums by the number of nodes: the mean node. */
 static void divide(struct carm_point *p, size_t nodes)
 {
     const double n = (double)nodes;
@@ -595,7 +595,8 @@ static void get_group(const struct carm_views *v, const struct table *t, const s
     out->nodes = g->nodes;
     out->imbalance.dram = g->dram_imbalance;
     fill_texts(out);
-    if (carm_point_knows(g->dram) && m->point.dram_bytes > 0.0) { /* the bounds of the sum */
+    if (carm_point_knows(g->dram) && m->point.dram_bytes > 0.0) { /* bounds belong to the sum, not
+                                                                   * to the largest rank */
         const double part = g->dram / m->point.dram_bytes;
         m->point.level_low[2] = over(m->point.level_low[2], 1.0 / part);
         m->point.level_high[2] = over(m->point.level_high[2], 1.0 / part);
@@ -664,10 +665,10 @@ double carm_imbalance_ratio(double each, double sum, double shares)
         return 0.0;
     }
     const double ratio = each * shares / sum;
-    return ratio > 1.0 ? ratio : 1.0; /* sums are rounded */
+    return ratio > 1.0 ? ratio : 1.0; /* below 1 only by rounding */
 }
 
-/* An unknown value lowers nothing. */
+/* The factor by which imbalance lowers a bound; 1 for an unknown ratio. */
 static double part(double ratio)
 {
     return ratio > 1.0 ? 1.0 / ratio : 1.0;
@@ -687,7 +688,8 @@ void carm_imbalance_find(const struct carm_imbalance *imbalance, const struct ca
                          struct carm_imbalance_cost *out)
 {
     const bool none = !has[CARM_PLACE_CACHE_AWARE] && !has[CARM_PLACE_ORIGINAL];
-    double work = none ? imbalance->work : 0.0; /* without a roof they bound it alone */
+    double work = none ? imbalance->work : 0.0; /* without a roof only the imbalance bounds the
+                                                 * gain */
     *out = (struct carm_imbalance_cost){.gain = 0.0};
     for (int i = 0; i < 2; i++) {
         if (has[i]) {

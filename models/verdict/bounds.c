@@ -128,8 +128,9 @@ static enum group group_of(enum carm_core_kind kind)
     }
 }
 
-/* Time of a mixture of equally many multiplications and additions, relative to one after the
- * other: 1/2 with units of their own, 1 with shared units. Not measured: 1/2, the lower bound. */
+/* Time of a mixture of equally many multiplications and additions, relative to executing one after
+ * the other: 1/2 with units of their own, 1 with shared units. Not measured: 1/2, the lower
+ * bound. */
 static double shared(const struct carm_roofs *roofs)
 {
     double mad = 0.0, add = 0.0, mul = 0.0;
@@ -146,11 +147,11 @@ static double shared(const struct carm_roofs *roofs)
 
 /* ---- pipes ---- */
 
-/* Instructions by the pipes that take them: a bit each. */
+/* Instructions by the set of pipes that execute them, a bit for each pipe. */
 struct piped {
     struct {
         unsigned pipes;
-        double cycles; /* of one pipe */
+        double cycles; /* cycles of one pipe */
     } of[CARM_BOUNDS_PIPED_MAX];
     size_t n;
     char letters[9];
@@ -176,7 +177,7 @@ static void put_piped(struct piped *p, const struct carm_microarchitecture *m, c
     }
 }
 
-/* However instructions are dealt out: those that some pipes alone take need their time of these pipes.
+/* Instructions that only some pipes execute take the cycles of these pipes, however they are distributed.
  * returns the most cycles of any set of pipes
  * source: Hall 1935, On representatives of subsets; Ritter and Hack 2022, PALMED (ports as sums over such sets) */
 static double busiest(const struct piped *p, int *pipes)
@@ -200,7 +201,7 @@ static double busiest(const struct piped *p, int *pipes)
     return most;
 }
 
-/* Pipes that several kinds of instructions share. */
+/* Bounds by pipes that several kinds of instructions share. */
 static void bound_pipes(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     static const enum carm_limit limits[] = {CARM_LIMIT_INTEGER, CARM_LIMIT_FP};
@@ -233,7 +234,7 @@ static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *
 {
     double cycles[GROUPS] = {0.0}, counts[GROUPS] = {0.0};
     double single[CARM_CORE_KIND_COUNT] = {0.0}, most = 0.0, narrow = 0.0;
-    enum carm_core_kind other = CARM_CORE_FP_LOGIC; /* the kind that takes most */
+    enum carm_core_kind other = CARM_CORE_FP_LOGIC; /* the kind that takes the most cycles */
     bool measured[GROUPS] = {true, true, true, true, true, true};
     const double second = 1.0 / in->clock_hz;
     for (size_t i = 0; i < in->nunits; i++) {
@@ -266,12 +267,13 @@ static void bound_units(const struct carm_bounds_input *in, struct carm_bounds *
         const enum group g = group_of((enum carm_core_kind)k);
         other = g == OTHERS && single[k] > most ? (enum carm_core_kind)k : other;
         most = g == OTHERS ? fmax(most, single[k]) : most;
-        const bool any = k == CARM_CORE_INT_ADD || k == CARM_CORE_INT_LOGIC; /* in every unit */
+        const bool any = k == CARM_CORE_INT_ADD || k == CARM_CORE_INT_LOGIC; /* all integer units
+                                                                              * execute it */
         narrow = g == INTEGERS && !any ? fmax(narrow, single[k]) : narrow;
     }
     carm_bounds_add(out, CARM_LIMIT_FP, most * second, false, "%.3g cycles of the unit for %s: %s",
                     most, carm_core_kind_name(other), origin_of(measured[OTHERS]));
-    /* the cheapest integer instruction says how many units there are */
+    /* the throughput of the cheapest integer instruction gives the number of units */
     const double cheapest = carm_rates_throughput(&in->rates, CARM_CORE_INT_ADD, "", "int64", NULL);
     const bool apart = carm_theory_ports_of(in->rates.theory, "branch") != NULL;
     const double integer = fmax(narrow, (counts[INTEGERS] - (apart ? in->fused : 0.0)) * cheapest);
@@ -305,7 +307,8 @@ static void bound_issue(const struct carm_bounds_input *in, struct carm_bounds *
     if (taken) {
         taken->unrolls = true;
     }
-    /* A core that fetches a line of code in a cycle needs one more where a loop crosses lines. */
+    /* a core that fetches a line of code in a cycle needs one more cycle where a loop crosses
+     * lines */
     if (in->rates.theory && in->rates.theory->code_line > 0.0 && in->fetched > in->taken) {
         struct carm_lower_bound *lines = carm_bounds_add(
             out, CARM_LIMIT_ISSUE, in->fetched / in->clock_hz, false,
@@ -320,7 +323,8 @@ static void bound_issue(const struct carm_bounds_input *in, struct carm_bounds *
 
 /* ---- loads and stores ---- */
 
-/* ISA and bytes of an access, by the classes of width: general registers have 8 bytes (x86-64) */
+/* ISA and bytes of an access, by width: general registers, then vectors; general registers have 8
+ * bytes (x86-64) */
 static const char *const width_isa[] = {"", "scalar", "sse", "avx2", "avx512"};
 static const double width_bytes[] = {8.0, 8.0, 16.0, 32.0, 64.0};
 
@@ -341,7 +345,7 @@ static double accesses(const struct carm_bounds_input *in, size_t w, const char 
             }
         }
     }
-    /* a disturbed roof is too low, and a bound needs the fastest that was seen */
+    /* a disturbed roof is too low, and a bound needs the highest rate */
     const double each =
         carm_rates_throughput(&in->rates, kind, width_isa[w], w > 0 ? "dp" : "", measured);
     *measured = *measured || best > 0.0;
@@ -353,7 +357,7 @@ static double accesses(const struct carm_bounds_input *in, size_t w, const char 
     return best;
 }
 
-/* Cycles of the ports of loads or of stores, of which those of general registers may be more than those of vectors.
+/* Cycles of the load ports or store ports. Accesses of general registers may use more ports than accesses of vectors.
  * counts  by widths */
 static double port_cycles(const struct carm_bounds_input *in, const double *counts,
                           const char *ldst, enum carm_core_kind kind, bool *measured)
@@ -381,7 +385,7 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         const double l = accesses(in, w, "1:0", CARM_CORE_LOAD, &own);
         nloads += in->loads[w];
-        /* one of two lines takes its port as long as two loads, where that was not measured */
+        /* unmeasured: a load across two lines takes its port as long as two loads */
         const double each = carm_rates_throughput(&in->rates, CARM_CORE_LINE_SPLIT, width_isa[w],
                                                   w > 0 ? "dp" : "int64", NULL);
         const double more = each > 0.0 && l > 0.0 ? each - 1.0 / l : l > 0.0 ? 1.0 / l : 0.0;
@@ -397,7 +401,7 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
         nstores += in->stores[w];
         const double each = carm_rates_throughput(&in->rates, CARM_CORE_LINE_SPLIT_STORE,
                                                   width_isa[w], w > 1 ? "dp" : "",
-                                                  NULL); /* a scalar as from a general register */
+                                                  NULL); /* scalar vectors as general registers */
         stores += each > 0.0 && s > 0.0 ? in->split_stores[w] * fmax(0.0, each - 1.0 / s) : 0.0;
         split_stores += each > 0.0 ? in->split_stores[w] : 0.0;
     }
@@ -405,14 +409,14 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
         out, CARM_LIMIT_STORES, stores / in->clock_hz, false,
         "%.3g stores, %.3g of them across two lines, %.3g cycles of the store ports: %s", nstores,
         split_stores, stores, origin_of(measured));
-    static const double most = 0.5; /* of the loads; chosen by hand */
+    static const double most = 0.5; /* share of the loads; chosen by hand */
     double waits = 0.0, behind = 0.0;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS; w++) {
         waits += in->behind[w] * carm_rates_throughput(&in->rates, CARM_CORE_ALIAS_4K, width_isa[w],
                                                        w > 0 ? "dp" : "", NULL);
         behind += in->behind[w];
     }
-    /* the store may have left the queue before the load; where few loads are aliased, most stores have */
+    /* the store may have left the queue before the load; if few loads are aliased, most stores have left */
     struct carm_lower_bound *aliased = carm_bounds_add(
         out, CARM_LIMIT_FORWARDING, behind >= most * nloads ? waits / in->clock_hz : 0.0, true,
         "%.3g loads behind stores a multiple of 4096 bytes apart, %.3g cycles with the stores: %s",
@@ -420,7 +424,7 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
     if (aliased) {
         aliased->offset = true;
     }
-    /* address generation serves both: at least as long as by the published rate of accesses */
+    /* address generation serves loads and stores: a bound by the published rate of accesses */
     double both = 0.0;
     for (size_t w = 0; in->rates.theory && w < CARM_BOUNDS_WIDTHS; w++) {
         const double a = in->rates.theory->widths[w > 0 ? w - 1 : 0].accesses;
@@ -433,7 +437,8 @@ static void bound_ports(const struct carm_bounds_input *in, struct carm_bounds *
     }
 }
 
-/* String instructions move as many bytes in a cycle as the widest loads and stores, or other numbers: an estimate. */
+/* An estimate for string instructions, which may move more or fewer bytes in a cycle than the widest loads and
+ * stores. */
 static void bound_strings(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     double loads = 0.0, stores = 0.0;
@@ -463,7 +468,7 @@ static void bound_strings(const struct carm_bounds_input *in, struct carm_bounds
 
 /* Bytes between a level and the level before it for each byte of the core, and the written share of these bytes, of a
  * streaming mix.
- * victims  the level takes victims: each line that comes replaces a line, which goes to the level, clean or not
+ * victims  the level takes victims: each line that comes sends a replaced line, clean or not, to the level
  * returns false: no such mix */
 static bool traffic_of(const char *ldst, bool victims, double *bytes, double *written)
 {
@@ -483,8 +488,8 @@ static bool traffic_of(const char *ldst, bool victims, double *bytes, double *wr
     return true;
 }
 
-/* Bytes a second that cross to a level, at a share of written bytes: the best of the measured
- * mixes, interpolated between their shares; beyond them the nearest mix's. 0 = not measured */
+/* Bandwidth of a level at a share of written bytes: the best of the measured mixes, interpolated
+ * between their shares; outside of them, that of the nearest mix. 0 = not measured */
 static double bandwidth_of(const struct carm_roofs *roofs, const char *level, bool victims,
                            double written)
 {
@@ -540,7 +545,7 @@ static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds 
     static const enum carm_limit limits[] = {CARM_LIMIT_L2, CARM_LIMIT_L3, CARM_LIMIT_DRAM};
     for (int k = 0; k < CARM_FROM_PLACES; k++) {
         const double rate = bandwidth(in, k);
-        /* the roof is of all threads together, and each thread runs an iteration at a time */
+        /* the roof is of all threads together, and each thread runs its own iteration */
         const double threads = in->roofs ? in->roofs->threads : 1;
         carm_bounds_add(
             out, limits[k], rate > 0.0 ? in->bytes[k] * threads / rate : 0.0, false,
@@ -551,9 +556,8 @@ static void bound_levels(const struct carm_bounds_input *in, struct carm_bounds 
 
 enum { SMALL_PAGE = 4096 };
 
-/* Lines a second that one core streams through memory with 4 KiB pages, at a share of written lines: the times of a
- * line of the measured mixes, interpolated.
- * 0 = not measured */
+/* Lines per second that one core streams from memory with 4 KiB pages, at a share of written lines. The times per line
+ * of the measured mixes are interpolated. 0 = not measured */
 static double small_stream(const struct carm_model *model, double written)
 {
     static const struct {
@@ -575,8 +579,8 @@ static double small_stream(const struct carm_model *model, double written)
     return seconds > 0.0 ? 1.0 / seconds : 0.0;
 }
 
-/* Pages of 4 KiB, which a program has unless it asks for others: prefetchers stop at the end of each. A program
- * with larger pages refutes these bounds by its time. */
+/* Bounds with pages of 4 KiB, the default of programs: prefetchers stop at the end of each page. The time of a program
+ * with larger pages refutes these bounds. */
 static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     const double written = in->written[CARM_FROM_DRAM],
@@ -595,7 +599,7 @@ static void bound_small_pages(const struct carm_bounds_input *in, struct carm_bo
 }
 
 /* Seconds of independent accesses to lines of a place at scattered addresses.
- * page  bytes of a page; 0 = those with the largest rate
+ * page  bytes of a page; 0 = the page size with the largest rate
  * returns 0: their rates were not measured */
 static double scattered_in(const struct carm_bounds_input *in, int place, uint64_t page)
 {
@@ -610,7 +614,8 @@ static double scattered_in(const struct carm_bounds_input *in, int place, uint64
     if (!loads || !(loads->rate > 0.0)) {
         return 0.0;
     }
-    /* loads beside instructions that write registers; nothing waits for the line of a store */
+    /* rate of loads beside instructions that write registers; nothing waits for the line of a
+     * store */
     const bool beside = page == SMALL_PAGE && place == CARM_FROM_DRAM && in->waited > 0.0;
     const double each =
         beside ? carm_in_flight_beside(model, fmax(0.0, in->renamed / in->waited - 1.0)) : 0.0;
@@ -627,7 +632,8 @@ static double scattered_in(const struct carm_bounds_input *in, int place, uint64
     return seconds + waited * least + (left - waited) / loads->rate;
 }
 
-/* Likewise, as others take lines out of the last cache before the loop comes back to them. */
+/* Bound by scattered lines of the last cache that other programs evict before the loop returns to
+ * them. */
 static void bound_lost(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     struct carm_bounds_input moved = *in;
@@ -655,7 +661,7 @@ static void bound_lost(const struct carm_bounds_input *in, struct carm_bounds *o
     }
 }
 
-/* Lines at scattered addresses, at the rates of as many misses at a time as the core can have in flight. */
+/* Bound by lines at scattered addresses, at the rate with as many misses in flight as the core can have. */
 static void bound_scattered(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     double seconds = 0.0, lines = 0.0, stored = 0.0, small = 0.0, huge = 0.0;
@@ -665,7 +671,7 @@ static void bound_scattered(const struct carm_bounds_input *in, struct carm_boun
         seconds += any;
         lines += any > 0.0 || of_small > 0.0 ? in->scattered[k] : 0.0;
         stored += any > 0.0 || of_small > 0.0 ? in->overwritten[k] + in->rewritten[k] : 0.0;
-        small += of_small > 0.0 ? of_small : any; /* L2 was measured with large pages alone */
+        small += of_small > 0.0 ? of_small : any; /* L2 was measured with large pages only */
         huge += any;
         smaller = smaller || (of_small > 0.0 && !in->huge);
     }
@@ -692,8 +698,9 @@ static void bound_scattered(const struct carm_bounds_input *in, struct carm_boun
     }
 }
 
-/* Seconds of one walk; 0 = not measured. The tables of more pages lie farther away, and a TLB has fewer of them: between the
- * sets that rates were measured with, seconds change with the logarithm of the pages. */
+/* Seconds of one walk; 0 = not measured. The page tables of more pages are in slower caches, and the TLB holds a
+ * smaller part of the pages. Between the measured sets, seconds are interpolated over the logarithm of the number of
+ * pages. */
 static double walk_of(const struct carm_bounds_input *in, enum carm_bounds_walk by, bool stores,
                       uint64_t page_bytes)
 {
@@ -763,7 +770,7 @@ static void bound_walks(const struct carm_bounds_input *in, struct carm_bounds *
     }
 }
 
-/* Lines a multiple of 4096 bytes apart. */
+/* Bound by lines a multiple of 4096 bytes apart. */
 static void bound_aliased(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     double seconds = 0.0, lines = 0.0;
@@ -787,11 +794,11 @@ static void bound_aliased(const struct carm_bounds_input *in, struct carm_bounds
     }
 }
 
-/* Iterations that do not depend on one another, but of which only so many fit into the core at a time. */
+/* Bound by the number of independent iterations that fit into the core's window. */
 static void bound_window(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     static const double more =
-        1.02; /* larger than the chain's bound; otherwise both are the same bound */
+        1.02; /* smallest ratio to the chain's bound; below, both are the same bound */
     const double reorder = in->rates.theory ? in->rates.theory->reorder : 0.0;
     const double waits = in->rates.theory ? in->rates.theory->vector_queue : 0.0;
     if (in->window_cycles > more * in->chain_cycles) {
@@ -882,7 +889,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
                         "%.3g elements of gathers, %.3g ns each in L1: measured", in->gathered,
                         1e9 * in->gather_seconds);
     }
-    /* every access may wait for the other core once; stores wait in a queue, so that few do */
+    /* every access may wait for the other core once; most stores wait in the store queue instead */
     struct carm_lower_bound *waits = carm_bounds_add(
         out, CARM_LIMIT_LATENCY, in->contended * in->transfer_seconds, true,
         "%.3g accesses to lines that other threads write, which may wait %.3g ns for "
@@ -895,7 +902,7 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     }
     const double miss =
         carm_rates_latency(&in->rates, CARM_CORE_BRANCH_MISPREDICTED, "", "", &measured);
-    /* the instructions that decide the next branch are fetched again, too, and start only then */
+    /* the instructions that decide the next branch are also fetched again, and start only then */
     const double jump =
         carm_rates_latency(&in->rates, CARM_CORE_INDIRECT_MISPREDICTED, "", "", NULL);
     const double jumps = in->astray * (jump > 0.0 ? jump : miss);
@@ -912,13 +919,13 @@ void carm_bounds_find(const struct carm_bounds_input *in, struct carm_bounds *ou
     if (branches) {
         branches->indirect = jump > 0.0 && in->astray > 0.5 * in->mispredicted; /* more than half */
     }
-    /* loads beyond a wrong prediction often bring lines that the right way needs, too */
+    /* loads behind a wrong prediction often fetch lines that the correct path needs, too */
     if (branches && in->resolve_missing > in->mispredicted * each) {
         branches->at_most = true;
     }
 }
 
-/* Bytes of an ISA's vectors; 0 = it has none */
+/* Bytes of an ISA's vectors; 0 = no vectors */
 static double vector_bytes(const char *isa)
 {
     return strcmp(isa, "avx512") == 0    ? 64.0

@@ -69,9 +69,10 @@ double carm_missing_memory(const struct carm_bounds_input *in)
 double carm_missing_back(const struct carm_bounds_input *in, double room_bytes, double bytes,
                          double seconds)
 {
-    static const double matters = 0.1; /* of the time, if all were lost: less changes no verdict */
+    static const double matters = 0.1; /* share of the time if all lines came from memory; less
+                                        * changes no verdict */
     static const double at_once =
-        8.0; /* misses that do not wait for one another: fewer than cores have in flight */
+        8.0; /* independent misses at a time: fewer than a core can have in flight */
     const double scattered = in->scattered[CARM_FROM_L3], chained = in->chained[CARM_FROM_L3];
     const double more = carm_missing_memory(in) * (chained + scattered / at_once);
     const double threads = in->threads > 0 ? in->threads : 1;

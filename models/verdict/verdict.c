@@ -28,7 +28,7 @@ static void advise(struct carm_verdict *v, enum carm_advice_code code)
     }
 }
 
-/* The share of its ports' time without accesses across two lines; 0 = not known, or another limit */
+/* The share of a limit's port time without accesses across two lines; 0 = not known, or no port limit */
 static double whole_lines(enum carm_limit limit, const struct carm_verdict_code *code)
 {
     return limit == CARM_LIMIT_LOADS    ? code->whole_lines
@@ -86,7 +86,7 @@ static void find_advice(struct carm_verdict *v, const struct carm_verdict_code *
     case CARM_LIMIT_LATENCY:
         advise(v, code->strided ? CARM_ADVICE_UNIT_STRIDE : CARM_ADVICE_PREFETCH);
         break;
-    case CARM_LIMIT_TLB: /* its bound adds huge pages */
+    case CARM_LIMIT_TLB: /* its bound adds the advice of huge pages */
         if (code->strided) {
             advise(v, CARM_ADVICE_UNIT_STRIDE);
         }
@@ -115,8 +115,8 @@ static double amdahl(double share, double gain)
     return 1.0 / (1.0 - share + share / gain);
 }
 
-/* The largest bound of a kind that still holds; NULL = none. The loop's counter and jump, which unrolling removes, come
- * behind bounds that are as large within the error of rates. */
+/* The largest bound of a kind that still holds; NULL = none. The bound of the loop's counter and jump, which unrolling
+ * removes, yields to bounds that are equal within the error of rates. */
 static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool estimate,
                                               enum carm_limit but)
 {
@@ -137,8 +137,8 @@ static const struct carm_lower_bound *largest(const struct carm_bounds *b, bool 
     return found;
 }
 
-/* The bound nearest above the measured time, of memory that others share: their traffic changes its rates from hour to
- * hour. Bounds of translations and of small pages are left out, which larger pages refute as well. NULL = none */
+/* The smallest refuted bound by memory shared with other programs, whose traffic changes its rates within hours. Bounds
+ * by translations and small pages are left out, as larger pages also refute these. NULL = none */
 static const struct carm_lower_bound *nearly_refuted(const struct carm_bounds *b, double seconds)
 {
     /* a load of 6 MiB in the L3 of a guest took 130 ns while its model was made, and 45 ns an hour later */
@@ -155,8 +155,8 @@ static const struct carm_lower_bound *nearly_refuted(const struct carm_bounds *b
     return found;
 }
 
-/* The largest bound of what the two hardware threads of a core share: its units, ports and private caches. Chains and
- * mispredictions take as long beside another thread. NULL = none */
+/* The largest bound by resources that the two hardware threads of a core share: units, ports and private caches. Chains
+ * and mispredictions take the same time beside another thread. NULL = none */
 static const struct carm_lower_bound *largest_shared(const struct carm_bounds *b)
 {
     const struct carm_lower_bound *found = NULL;
@@ -171,7 +171,7 @@ static const struct carm_lower_bound *largest_shared(const struct carm_bounds *b
     return found;
 }
 
-/* The largest bound of memory beyond the caches. NULL = none */
+/* The largest bound by memory behind the caches. NULL = none */
 static struct carm_lower_bound *largest_of_memory(struct carm_bounds *b)
 {
     struct carm_lower_bound *found = NULL;
@@ -184,17 +184,18 @@ static struct carm_lower_bound *largest_of_memory(struct carm_bounds *b)
     return found;
 }
 
-/* A core and its levels of memory work side by side as far as instructions in flight and prefetches reach. Where they
- * reach nowhere, their times add up; source: Treibig, Hager 2010, Introducing a Performance Model for
+/* Sum of the times of core and memory levels. They overlap as far as instructions in flight and prefetches reach ahead.
+ * Without overlap, their times add up; source: Treibig, Hager 2010, Introducing a Performance Model for
  * Bandwidth-Limited Loop Kernels. A sweep over rows of 2000 numbers, whose bounds explain 44% by memory and 35% by load
  * ports, takes nearly the sum of all.
  * first, second  out: the largest parts
- * returns seconds of the sum; 0 = there is one part alone */
+ * returns seconds of the sum; 0 = only one part matters */
 static double one_after_the_other(const struct carm_bounds *b, double seconds,
                                   const struct carm_lower_bound **first,
                                   const struct carm_lower_bound **second)
 {
-    static const double counts = 0.1; /* of the time: less is within the error of the others */
+    static const double counts = 0.1; /* share of the time: less is within the error of the other
+                                       * parts */
     enum part { CORE, L2, L3, MEMORY, TRANSLATION, PARTS };
     const struct carm_lower_bound *of[PARTS] = {NULL}; /* from the largest */
     double sum = 0.0;
@@ -210,7 +211,7 @@ static double one_after_the_other(const struct carm_bounds *b, double seconds,
             continue;
         }
         of[part] = c;
-        /* small pages' rate of scattered lines has their translations in it */
+        /* the rate of scattered lines with small pages includes their translations */
         sum += part == MEMORY && c->huge_seconds > 0.0 ? c->huge_seconds : c->seconds;
         *second = *first && !*second ? c : *second;
         *first = *first ? *first : c;
@@ -227,13 +228,13 @@ static bool advises(const struct carm_verdict *v, enum carm_advice_code code)
     return any;
 }
 
-/* The least seconds of a bound that remain after the change that removes the limit. */
+/* The least seconds of a bound after the change that removes the limit. */
 static double remains(const struct carm_verdict *v, const struct carm_lower_bound *b,
                       const struct carm_verdict_code *code)
 {
     const double wider = code->widening > 1.0 && !code->body ? code->widening : 1.0;
     const bool removed = b->limit == v->limit;
-    if (b->locked && advises(v, CARM_ADVICE_APART)) { /* a thread's own numbers need no locks */
+    if (b->locked && advises(v, CARM_ADVICE_APART)) { /* data of one thread needs no locks */
         return 0.0;
     }
     if (carm_limit_is_memory(v->limit) && !carm_limit_is_memory(b->limit)) {
@@ -246,38 +247,39 @@ static double remains(const struct carm_verdict *v, const struct carm_lower_boun
         return !removed ? b->seconds : code->independent;
     }
     if (carm_limit_is_memory(v->limit) && advises(v, CARM_ADVICE_UNIT_STRIDE)) {
-        /* a line that came once for each of its numbers comes once for all */
+        /* each line comes once, not once for each of its numbers */
         const double used = code->dense > 0.0 ? fmin(code->used, code->dense) : code->used;
         return b->limit == CARM_LIMIT_LATENCY || b->limit == CARM_LIMIT_TLB
                    ? 0.0
                    : b->seconds * fmax(0.0, used);
     }
     if (carm_limit_is_memory(v->limit) || carm_limit_is_memory(b->limit)) {
-        return carm_limit_is_memory(v->limit) ? 0.0 : b->seconds; /* blocked for L1 */
+        return carm_limit_is_memory(v->limit) ? 0.0 : b->seconds; /* blocking keeps the data in
+                                                                   * L1 */
     }
-    if (v->limit == CARM_LIMIT_FORWARDING) { /* without variables on the stack */
+    if (v->limit == CARM_LIMIT_FORWARDING) { /* the variables are in registers */
         const bool unit = b->limit == CARM_LIMIT_FP || b->limit == CARM_LIMIT_DIVIDER;
         return removed ? code->chain_left : unit ? b->seconds : 0.0;
     }
     if (removed && advises(v, CARM_ADVICE_ALIGN)) {
         return b->seconds * whole_lines(v->limit, code);
     }
-    if (removed && v->limit == CARM_LIMIT_CHAIN) { /* any number of chains side by side */
+    if (removed && v->limit == CARM_LIMIT_CHAIN) { /* with any number of parallel chains */
         return 0.0;
     }
     return b->unrolls || (removed && !(wider > 1.0)) ? 0.0 : b->seconds / wider;
 }
 
-/* At most: the largest bound that the change leaves, with the machine's widest vectors where the code has
- * narrower ones. At least: the next bound stays as it is, the work in place of the limit's costs as much again, and
- * time that no bound explains stays; a chain becomes a few that overlap.
+/* Range of the gain. High: the largest bound after the change remains, with the machine's widest vectors where the code
+ * has narrower ones. Low: the next bound remains, the work that replaces the limit costs as much again, and time that
+ * no bound explains remains; a chain becomes `few` overlapping chains.
  * seconds  without the time that another hardware thread takes */
 static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *first,
                       const struct carm_verdict_code *code, double seconds, double share)
 {
     const struct carm_lower_bound *next = largest(&v->bounds, false, v->limit);
     const double rest = seconds - fmin(seconds, first->seconds);
-    /* accumulators, elements of a vector, or lists side by side: compilers make vectors of 4 numbers from AVX2 on */
+    /* parallel accumulators, elements of a vector, or lists: compilers make vectors of 4 numbers from AVX2 on */
     static const double few = 4.0;
     const bool overlap = v->limit == CARM_LIMIT_CHAIN || advises(v, CARM_ADVICE_PREFETCH);
     const double stays = rest + fmax(2.0 * (next ? next->seconds : 0.0),
@@ -294,7 +296,7 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
         first->refuted || over) {
         v->loop.low = 1.0; /* the removable part is not known */
     }
-    if (code->repeats) { /* at most as long as its string instructions take in L1, if their rate is known */
+    if (code->repeats) { /* the largest gain leaves the time of the string instructions in L1, if their rate is known */
         v->loop = (struct carm_verdict_gain){1.0, INFINITY};
         for (size_t i = 0; i < v->bounds.n; i++) {
             const struct carm_lower_bound *b = &v->bounds.of[i];
@@ -308,10 +310,10 @@ static void find_gain(struct carm_verdict *v, const struct carm_lower_bound *fir
     v->program.high = amdahl(share, v->loop.high);
 }
 
-/* Huge pages: at most, their bounds are what is left; at least, the walks alone are shorter. Beside mispredicted branches,
- * or where the bound explains too little, misses do not come at the rate of independent ones, and walks may overlap with
- * other waits: a hash join's probes, 1.5 to 2.1 times as fast by the rates, became 1.04 times as fast, a stencil along
- * columns, 1.2 to 2.6 times, 1.09 times. */
+/* Range of the gain by huge pages. High: the bounds with huge pages remain. Low: only the walks get shorter. The low
+ * end is 1 beside mispredicted branches, or where the bound explains too little: misses are then slower than
+ * independent ones, and walks may overlap with other waits. A hash join's probes, 1.5 to 2.1 times as fast by the
+ * rates, became 1.04 times as fast; a stencil along columns, 1.2 to 2.6 times by the rates, 1.09 times. */
 static void gain_of_pages(struct carm_verdict *v, const struct carm_lower_bound *first,
                           double seconds)
 {
@@ -335,7 +337,8 @@ static void gain_of_pages(struct carm_verdict *v, const struct carm_lower_bound 
     }
 }
 
-/* Whether an estimate is of mispredictions that wait for the loads of the first bound, which takes at least so long. */
+/* Whether an estimate is of mispredictions that wait for the loads of the first bound, if this bound takes at least
+ * `least` seconds. */
 static bool is_same_wait(const struct carm_lower_bound *b, const struct carm_lower_bound *first,
                          double least)
 {
@@ -346,11 +349,12 @@ static bool is_same_wait(const struct carm_lower_bound *b, const struct carm_low
 void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double share,
                        const struct carm_verdict_code *code, struct carm_verdict *out)
 {
-    /* Of independent outcomes. A predictor that learns half of them leaves the other half: of the steps of Collatz
-     * sequences, whose estimate is 187% of the time, nothing else explains more than 37%. */
+    /* Largest ratio of a misprediction estimate to the time. The estimate assumes independent outcomes, and a predictor
+     * may learn half of them: in Collatz sequences the estimate is 187% of the time, and no other bound explains more
+     * than 37%. */
     static const double foreseen = 2.0;
-    static const double half =
-        0.5; /* above this share no other cause is as large, and most of each line is unused */
+    static const double half = 0.5; /* above this share of the time no other cause is as large;
+                                     * below this used share of lines most bytes are unused */
     memset(out, 0, sizeof *out);
     out->bounds = *bounds;
     out->seconds = seconds;
@@ -366,18 +370,18 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const struct carm_lower_bound *guess = largest(&out->bounds, true, CARM_LIMIT_UNKNOWN);
     bool waits = false;
     double explained = first ? first->seconds : 0.0;
-    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's; another estimate of the
-     * largest bound's cause has that bound's time in it. An estimate of the most that a cause may take explains no more
-     * than the time that is left. */
+    /* A misprediction stops the instructions beside it, so its time adds to the largest bound's. Another estimate of
+     * the largest bound's cause includes that bound's time. An upper estimate (at_most) explains at most the time that
+     * is left. */
     const double beside = first && guess && guess->limit == first->limit ? 0.0 : explained;
     if (explained < CARM_VERDICT_EXPLAINS * seconds && guess &&
         guess->seconds + beside >= CARM_VERDICT_EXPLAINS * seconds && guess->seconds > explained) {
-        /* a misprediction that waits for memory is the same wait as that of the loads */
+        /* a misprediction that waits for memory is the same wait as the loads' wait */
         waits = is_same_wait(guess, first, half * seconds);
         first = waits ? first : guess;
         explained = fmin(seconds, guess->seconds + beside);
     }
-    /* such mispredictions keep the loads behind them from running ahead, also where they take less than the loads */
+    /* such mispredictions keep later loads from starting early, even where they take less time than the loads */
     for (size_t i = 0; i < out->bounds.n && explained < CARM_VERDICT_EXPLAINS * seconds; i++) {
         const struct carm_lower_bound *b = &out->bounds.of[i];
         if (is_same_wait(b, first, half * seconds) &&
@@ -391,13 +395,13 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     const double stretched = part ? part->seconds * (1.0 + code->company) : 0.0;
     const bool company =
         explained < CARM_VERDICT_EXPLAINS * seconds && stretched >= CARM_VERDICT_EXPLAINS * seconds;
-    double alone = seconds; /* without the company */
+    double alone = seconds; /* seconds without another hardware thread */
     if (company) {
         first = part;
         explained = fmin(seconds, stretched);
         alone = fmax(part->seconds, seconds / (1.0 + code->company));
     }
-    /* Memory that other guests use, too. */
+    /* memory that other guests also use */
     struct carm_lower_bound *slow = largest_of_memory(&out->bounds);
     const bool slower = code->slower > 1.0 && slow && explained < CARM_VERDICT_EXPLAINS * seconds &&
                         slow->seconds * code->slower >= CARM_VERDICT_EXPLAINS * seconds;
@@ -467,7 +471,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
     if (first->apart) {
         advise(out, CARM_ADVICE_APART);
     } else if (first->indirect) {
-        /* of an interpreter: no change of its data or of one branch helps */
+        /* an interpreter: no change of its data or of one branch helps */
     } else if (first->offset) {
         advise(out, CARM_ADVICE_SHIFT);
     } else if (first->locked) {
@@ -491,7 +495,8 @@ void carm_verdict_measured(struct carm_verdict *v, enum carm_advice_code code, s
                            double share)
 {
     static const double worth = 1.05,
-                        nothing = 1.1; /* less is within the error of the method, some 5% */
+                        nothing = 1.1; /* smaller gains are within the error of the method, some
+                                        * 5% */
     const bool gains = ci.lo > worth;
     size_t n = 0;
     for (size_t i = 0; i < v->nadvice && (gains || ci.hi < nothing); i++) {
@@ -558,7 +563,8 @@ char *carm_verdict_reason(char *dst, size_t size, const struct carm_verdict_kept
         snprintf(dst, size, "%s (atomic)", first);
     } else if (v->second != CARM_LIMIT_UNKNOWN) {
         snprintf(dst, size, "%s and %s%s", first,
-                 v->second == CARM_LIMIT_BRANCHES ? "maybe " : "", /* it is always an estimate */
+                 v->second == CARM_LIMIT_BRANCHES ? "maybe " : "", /* branches are always an
+                                                                    * estimate */
                  carm_limit_words(v->second));
     } else {
         snprintf(dst, size, "%s", first);
