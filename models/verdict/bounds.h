@@ -153,9 +153,9 @@ struct carm_bounds_input {
     double bytes[CARM_FROM_PLACES];   /* simulated, between the place and the level above it */
     double written[CARM_FROM_PLACES]; /* share of these lines that is written back, 0 .. 0.5 */
     bool victims; /* L3 takes all lines that leave L2, clean ones too: bytes includes them */
-    double scattered[CARM_FROM_PLACES];       /* lines at addresses that no prefetcher predicts */
-    * / double overwritten[CARM_FROM_PLACES]; /* of scattered: lines stored to without a load */
-    * / double rewritten[CARM_FROM_PLACES];   /* of scattered: lines loaded and stored to */
+    double scattered[CARM_FROM_PLACES];   /* lines at addresses that no prefetcher predicts */
+    double overwritten[CARM_FROM_PLACES]; /* of scattered: lines stored to without a load */
+    double rewritten[CARM_FROM_PLACES];   /* of scattered: lines loaded and stored to */
     double
         lost; /* share of scattered lines of the last cache that come from memory, since other programs evict them */
     double stays;  /* seconds in which half of these lines are evicted */

@@ -94,9 +94,8 @@ struct carm_verdict {
         program; /* times as fast without the limit; high is infinite where no bound is left */
     struct carm_verdict_advice advice[CARM_VERDICT_ADVICE_MAX];
     size_t nadvice;
-    bool measured;                        /* loop and program are the measured gains of the first
-                                       * advice */
-    * / struct carm_verdict_gain removal; /* the loop's gain by the bounds, beside a measured one */
+    bool measured; /* loop and program are the measured gains of the first advice */
+    struct carm_verdict_gain removal; /* the loop's gain by the bounds, beside a measured one */
 };
 
 /* Properties of the code, and of its run, that the verdict and its advice depend on beside the bounds. */
