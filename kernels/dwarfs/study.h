@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernels of the Roofline paper on this machine, as its table 4 has them. */
+/* The kernels of the Roofline paper on this machine, with the rows of the paper's table 4. */
 #pragma once
 
 #include <stdbool.h>
@@ -44,7 +44,7 @@ struct carm_dwarf_misses {
     char size[64];
     double accesses;
     struct carm_three_cs cs;
-    char lacks[200]; /* why it is not known, "" = not simulated */
+    char lacks[200]; /* why the misses are not known; "" = not simulated */
 };
 
 /* A kernel, a version and a size: the plan of a measurement and its result. */
@@ -54,19 +54,20 @@ struct carm_dwarf_item {
     size_t n;      /* points along an edge; 0 for SpMV */
     char name[96]; /* "dwarf-stencil-256-optimised" */
     struct carm_dwarf_point point;
-    struct carm_dwarf_misses misses; /* of a modest size; of the first size alone */
-    char left_out[256];              /* why it was not measured */
+    struct carm_dwarf_misses
+        misses;         /* simulated with a modest size, for the first item of a kernel */
+    char left_out[256]; /* why it was not measured */
 };
 
 struct carm_dwarf_study {
-    struct carm_study base;           /* first */
-    bool has_ceilings;                /* measured: carm build --ceilings; else roofs alone */
+    struct carm_study base; /* first */
+    bool has_ceilings;      /* the model has ceilings (carm build --ceilings); else roofs alone */
     struct carm_ceilings ceilings[2]; /* by enum carm_ceilings_order */
-    struct carm_ceilings moves;       /* memory alone: for kernels that are no flops */
+    struct carm_ceilings moves;       /* of memory alone: for kernels without flops */
     const char *matrix;               /* file of SpMV, NULL = built in */
     struct carm_cpu limited;          /* the CPU as far as --isa allows */
     double cache_bytes[3];            /* of one thread: L1, L2 and the last cache before memory */
-    double llc_all_bytes;             /* of all threads, and at least that of a single thread */
+    double llc_all_bytes;             /* last cache of all threads, at least a single thread's */
     struct {
         double low, high; /* operations/byte, table 2 */
     } printed[CARM_DWARF_KERNELS];
@@ -91,7 +92,7 @@ const struct carm_ceilings *carm_dwarf_ceilings(const struct carm_dwarf_study *s
 void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dwarf_item *item);
 
 /* Opens the case of an item. small: a modest size for the simulation of caches
- * returns 0; -CARM_ENOMEM and others: why it cannot be here */
+ * returns 0; -CARM_ENOMEM and others: why the case cannot run here */
 int carm_dwarf_case_open(const struct carm_dwarf_study *study, const struct carm_dwarf_item *item,
                          bool small, struct carm_team *team, struct carm_dwarf_case **out,
                          struct carm_err *err);
@@ -100,9 +101,9 @@ int carm_dwarf_case_open(const struct carm_dwarf_study *study, const struct carm
 int carm_dwarf_rows_append(const struct carm_dwarf_study *study, const struct carm_dwarf_item *item,
                            const char *path, struct carm_err *err);
 
-/* Of struct carm_study_ops. */
+/* For struct carm_study_ops. */
 int carm_dwarf_study_measure(struct carm_study *base, const struct carm_host *host,
                              const char *path, struct carm_err *err);
 
-/* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
+/* Takes a row of points.csv, if it is a point of this study. For struct carm_study_ops. */
 void carm_dwarf_take_row(struct carm_study *base, const struct carm_point *row);

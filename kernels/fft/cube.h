@@ -22,13 +22,13 @@ struct carm_fft_cube {
     void *plans[CARM_FFT_PLANS]; /* by pass; NULL: none */
 };
 
-/* Layout and bytes of a cube; nothing is taken.
+/* Layout and bytes of a cube; no memory is allocated.
  * padded  neither steps from row to row nor from plane to plane are a power of two, which would bring a
  *         whole column into one set of a cache */
 void carm_fft_layout(struct carm_fft_cube *cube, size_t n, bool padded);
 double carm_fft_cube_bytes(const struct carm_fft_cube *cube);
 
-/* Plans for one way; those that the cube had are destroyed. The data are lost.
+/* Makes the plans for one way, and destroys the cube's earlier plans. The data are lost.
  * threads  of FFTW's own, for one plan of all
  * seconds  for measuring; 0: estimated
  * returns 0 or -CARM_EIO (FFTW makes no plan) */
@@ -41,8 +41,9 @@ void carm_fft_unplan(const struct carm_fftw *fftw, struct carm_fft_cube *cube);
 int carm_fft_plan_lines(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int axis,
                         size_t many, double seconds, void **plan, struct carm_err *err);
 
-/* Thread i's of n: the passes that stay in planes of one z, and, once all have done theirs, the one
- * along z. A plan of all is done by thread 0 in the first. */
+/* The share of thread i of n: carm_fft_in_planes executes the passes that stay in planes of one z;
+ * carm_fft_across, once all threads have finished these, the pass along z. With CARM_FFT_WHOLE, thread 0
+ * executes the plan in carm_fft_in_planes. */
 void carm_fft_in_planes(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i,
                         int n);
 void carm_fft_across(const struct carm_fftw *fftw, const struct carm_fft_cube *cube, int i, int n);

@@ -29,13 +29,13 @@ struct carm_fft_params {
     enum carm_fft_version version;
     struct carm_team *team;  /* touches the memory first; runs take teams up to its size */
     double cache_bytes;      /* of the last level that one thread has; 0: unknown */
-    double planning_seconds; /* optimised: for all its plans, about; 0: 4 */
+    double planning_seconds; /* optimised: for all its plans, about; 0 = 4 s */
 };
 
 /* Makes plans and, for the optimised version, times both ways and keeps the faster one (above 256^3 a
  * 3-D plan would take too long to measure: planes). No two threads may open cases at a time: FFTW's
  * planner allows only one.
- * Counting plans, too, and leaves other data behind; checking fills in its own.
+ * ops->count makes plans, too, and overwrites the data; ops->check fills in its own data.
  * returns 0, -CARM_EINVAL (n), -CARM_ENOMEM (refused before it is taken), -CARM_ENOTSUP (no FFTW) */
 int carm_fft_open(struct carm_dwarf_case **out, const struct carm_fft_params *p,
                   struct carm_err *err);
@@ -54,7 +54,7 @@ struct carm_fft {
     enum carm_fft_version version;
     int threads;
     carm_fftw_complex *roots; /* [n] exp(2 pi i j / n) */
-    int runs;                 /* since the data were filled in: a transform makes them larger */
+    int runs;                 /* since the data were filled in: a transform makes values larger */
 };
 
 /* Fills in data whose transform the check knows; this is the first touch, too. */

@@ -37,15 +37,15 @@ void carm_blas_dgemm(const struct carm_blas *blas, size_t m, size_t n, size_t k,
  * small matrices (OpenBLAS has one up to 100 x 100 x 100). */
 enum { CARM_BLAS_COUNT_N = 128, CARM_BLAS_PARTS = 2, CARM_BLAS_PART_DEPTH = 1024 };
 
-/* Rows and columns of the parts: multiples of all kernels' tiles, 4 x 8, 8 x 6, 16 x 2, 24 x 8 for the
- * larger one. */
+/* Rows and columns of the parts: multiples of all kernels' tiles (4 x 8, 8 x 6, 16 x 2; 24 x 8 for the
+ * larger part). */
 extern const size_t carm_blas_parts[CARM_BLAS_PARTS];
 
-/* Bytes (or instructions, ...) of a product of n x n x n by those of its parts: the kernel loads and stores
- * in proportion to m n k, packing to (m + n) k.
+/* Bytes (or instructions, ...) of a product of n x n x n, from those of its parts: the kernel's are
+ * proportional to m n k, packing's to (m + n) k.
  * rows   [CARM_BLAS_PARTS] and columns of the parts
  * bytes  [CARM_BLAS_PARTS] of the parts
- * returns 0.0 where the bytes cannot be of such products */
+ * returns 0.0 if the bytes do not fit this form */
 double carm_blas_scale(const size_t *rows, const double *bytes, size_t n);
 
 /* Steps one product, C of m x m, in the calling thread; the library's number of threads is 1 after it.

@@ -19,7 +19,7 @@ struct carm_narrow {
     struct carm_buffer a, b, c;
 };
 
-double carm_narrow_bytes(enum carm_precision precision, size_t n); /* that the three take */
+double carm_narrow_bytes(enum carm_precision precision, size_t n); /* of the three matrices */
 
 /* returns 0, or -CARM_ENOMEM (names the bytes) */
 int carm_narrow_open(struct carm_narrow *g, enum carm_precision precision, size_t n,
@@ -32,8 +32,8 @@ int carm_narrow_measure(const struct carm_onednn *lib, struct carm_narrow *g,
                         const struct carm_team *team, struct carm_run_limits limits,
                         struct carm_run_times *out, struct carm_err *err);
 
-/* Compares C with plain loops, of large matrices some rows: exactly, but what rounding sums in single precision
- * explains.
+/* Compares C with plain loops, for large matrices some rows: exactly, or, for sums in single precision, within the
+ * error of rounding.
  * error  out: largest difference over the largest element
  * by     out: "plain loops, 64 rows"
  * returns 0 or -CARM_EFORMAT (wrong result) */

@@ -9,7 +9,7 @@
 
 struct carm_onednn {
     char name[32]; /* "oneDNN 2.6.3" */
-    char isa[32];  /* that it chose: "avx2", "avx512_core_vnni" */
+    char isa[32];  /* chosen by the library: "avx2", "avx512_core_vnni" */
     void *handle;
     void (*set_threads)(int n); /* of its OpenMP; NULL = it has other threads */
     void *u8s8s32, *bf16bf16f32;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which variants of the matrix multiplication are measured: the steps of the cache-aware paper's
+/* The variants of the matrix multiplication that are measured: the steps of the cache-aware paper's
  * figure 9, and many more for its figure 10. */
 #pragma once
 
@@ -21,10 +21,12 @@ struct carm_gemm_kernels {
 };
 
 /* Version 1 to 5 of figure 9.
- * 1 basic; 2 B transposed first; 3 blocked so that a block of A and one of B's transpose fill three
- * quarters of L3; 4 within these, a block of B's transpose and three rows of A three quarters of L2;
- * 5 within these, cut along k so that two tiles' columns of B and three rows of A fill three
- * quarters of L1, both matrices packed.
+ * 1 basic
+ * 2 B transposed first
+ * 3 blocked: a block of A and a block of B's transpose fill three quarters of L3
+ * 4 blocked inside the blocks of 3: a block of B's transpose and three rows of A fill three quarters of L2
+ * 5 the blocks of 4 cut along k: two tiles' columns of B and three rows of A fill three quarters of L1; both
+ *   matrices packed
  * returns 0 or -CARM_ENOTSUP (no such cache level known: says so) */
 int carm_gemm_version(struct carm_gemm_plan *plan, int version, size_t n,
                       const struct carm_gemm_kernels *kernels,
@@ -33,7 +35,7 @@ int carm_gemm_version(struct carm_gemm_plan *plan, int version, size_t n,
 /* Figure 10: variants of access, levels, loop orders and block sizes, the same for every run.
  * plans  [count] out
  * count  at most CARM_GEMM_VARIANTS_MAX
- * returns how many there are, at most count */
+ * returns the number of variants, at most count */
 size_t carm_gemm_variants(struct carm_gemm_plan *plans, size_t count, size_t n,
                           const struct carm_gemm_kernels *kernels,
                           const struct carm_gemm_caches *caches);

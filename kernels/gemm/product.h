@@ -19,16 +19,16 @@ enum { CARM_GEMM_LEVELS_MAX = 3, CARM_GEMM_N_MAX = 32768, CARM_GEMM_WHAT_MAX = 4
 
 #define CARM_GEMM_ALL SIZE_MAX
 
-/* How the kernel gets at B. */
+/* How the kernel accesses B. */
 enum carm_gemm_access {
-    CARM_GEMM_STRIDED,    /* as it is: steps of k go down its columns, one element at a time */
+    CARM_GEMM_STRIDED, /* not transposed: steps of k go down B's columns, one element at a time */
     CARM_GEMM_TRANSPOSED, /* transposed first: k contiguous, vectors */
     CARM_GEMM_PACKED, /* transposed, and both matrices cut along k into slices that are contiguous:
                            * a block is one piece of memory */
 };
 
 /* Loops over blocks of one level, outermost first by `order`, letters of "ijk" (rows of C, columns
- * of C, depth). Sizes are the most that a block may have: what there is is cut into even pieces. */
+ * of C, depth). Sizes are the largest of a block: each dimension is cut into even pieces. */
 struct carm_gemm_level {
     char name[8];   /* cache level that the blocks are meant for */
     size_t m, n, k; /* CARM_GEMM_ALL: not cut in this dimension */
@@ -65,8 +65,8 @@ struct carm_gemm_block {
 int carm_gemm_open(struct carm_gemm *g, size_t n, struct carm_team *team, struct carm_err *err);
 void carm_gemm_close(struct carm_gemm *g); /* a zeroed one is allowed */
 
-/* The rows of C of one thread: whole tiles, as even as they come. rows: out of all rows of C, those
- * of a slab at the beginning of each thread's part when it is less than g->m. */
+/* The rows of C of one thread: whole tiles, divided as evenly as possible. rows: number of computed rows;
+ * below g->m, they are a slab at the beginning of each thread's part. */
 void carm_gemm_rows(const struct carm_gemm *g, int thread, int threads, size_t rows, size_t *first,
                     size_t *count);
 
@@ -79,7 +79,7 @@ void carm_gemm_walk(const struct carm_gemm_plan *plan, const struct carm_gemm *g
 struct carm_gemm_tiles carm_gemm_tiles(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
                                        const struct carm_gemm_block *block);
 
-/* A part of a matrix that is moved: where it begins and its rows and columns there, in elements; strides
+/* A part of a matrix that is moved: begin in source and destination, rows and columns, in elements; strides
  * in bytes. */
 struct carm_gemm_move {
     bool transposed; /* from b to bt; else copied from a to pa */

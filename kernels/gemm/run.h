@@ -19,10 +19,10 @@ struct carm_gemm_reference {
 };
 
 struct carm_gemm_result {
-    struct carm_run_times times; /* last end minus first start; dram_bytes 0 also on a slab after
-                                  * arranging, whose whole traffic it would have */
-    size_t rows;                 /* of C that were computed: fewer than all of them on a slab, whose
-                                  * share of the arranging is in seconds and counts, too */
+    struct carm_run_times times; /* last end minus first start; dram_bytes is 0 for a slab after
+                                  * arranging, too, as it would contain the arranging of all rows */
+    size_t rows; /* computed rows of C: fewer than all for a slab; seconds and counts
+                                  * contain the slab's share of the arranging */
     struct carm_gemm_account account;
     double error; /* largest difference from the reference over its largest element */
 };
@@ -50,8 +50,8 @@ int carm_gemm_reference_adopt(struct carm_gemm_reference *reference, const struc
                               const char *by, struct carm_err *err);
 void carm_gemm_reference_free(struct carm_gemm_reference *reference);
 
-/* Compares those of the reference's rows that were computed (out->rows of C by so many threads) and
- * fills in out->error. returns 0 or -CARM_EFORMAT */
+/* Compares the reference's rows that were computed (out->rows of C by `threads` threads), and fills in
+ * out->error. returns 0 or -CARM_EFORMAT */
 int carm_gemm_check(const struct carm_gemm *g, const struct carm_gemm_reference *reference,
                     int threads, const char *name, struct carm_gemm_result *out,
                     struct carm_err *err);

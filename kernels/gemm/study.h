@@ -25,12 +25,12 @@ struct carm_gemm_point {
     bool disturbed; /* other programs took the processors meanwhile */
     char name[64];  /* in the file: "gemm-2304-3-L3" */
     char what[CARM_GEMM_WHAT_MAX];
-    char blocks[64];              /* "L3 117x116x-", "-" = none */
-    char isa[16];                 /* of its kernel, "" = the library's own choice */
-    char detail[80];              /* of a library: how its bytes were counted, or why not */
-    enum carm_gemm_access access; /* not of a library */
-    double flops;                 /* executed; of a library 2 n^3 */
-    double bytes;                 /* that the cores load and store; 0 = unknown */
+    char blocks[64]; /* "L3 117x116x-", "-" = none */
+    char isa[16];    /* of its kernel, "" = the library's own choice */
+    char detail[80]; /* of a library: how its bytes were counted, or why they were not */
+    enum carm_gemm_access access;           /* not of a library */
+    double flops;                           /* executed; of a library 2 n^3 */
+    double bytes;                           /* that the cores load and store; 0 = unknown */
     double dram_bytes, dram_low, dram_high; /* 95% confidence interval; 0 = unknown */
     enum carm_counted dram_by;              /* constructed: the least that any program moves */
     double seconds, fastest, slowest;
@@ -45,24 +45,24 @@ struct carm_gemm_point {
 /* Counts of a library's product in int8 or bf16 beside its point. */
 struct carm_gemm_narrow {
     char library[32];     /* "oneDNN 2.6.3" */
-    char library_isa[32]; /* that it chose: "avx2", "avx512_core_vnni" */
+    char library_isa[32]; /* chosen by the library: "avx2", "avx512_core_vnni" */
     bool has_dot;         /* this CPU has dot products of the precision, in vectors or tiles */
     bool counted;         /* the next members: of the whole product, by stepping */
     double instructions;
-    double vectors;    /* part of these: on vectors of integers, or of floating point */
-    double operations; /* on integers, those of which sums of products are made; 0 in bf16 */
+    double vectors;    /* instructions on vectors of integers, or of floating point */
+    double operations; /* on integers, that make sums of products; 0 in bf16 */
     /* instructions that multiply 8 or 16 bits (vpmaddubsw, vpmaddwd); 0 = unknown */
     double products;
     int width; /* of nearly all vectors: 0 to 2 for 16, 32, 64 bytes; -1 = several */
-    /* The core, as described in data/microarchitectures.json, instructions a cycle; 0 = not known. */
+    /* The core in data/microarchitectures.json; rates in instructions a cycle, 0 = not known. */
     char core[48];
     double issue;
-    double multiplies[CARM_GEMM_WIDTHS]; /* of 16 bits, on vectors of such widths */
+    double multiplies[CARM_GEMM_WIDTHS]; /* multiplications of 16 bits, by width of the vectors */
 };
 
 struct carm_gemm_study {
     struct carm_study base;         /* first */
-    enum carm_precision precision;  /* dp; in others there is one step, the library's */
+    enum carm_precision precision;  /* dp; other precisions have one step, the library's */
     struct carm_gemm_narrow narrow; /* not of dp */
     size_t n;
     enum carm_isa isa;
@@ -73,7 +73,7 @@ struct carm_gemm_study {
     struct carm_gemm_point steps[CARM_GEMM_STEPS]; /* versions 1 to 5, then libraries */
     char left_out[CARM_GEMM_STEPS][256];           /* why a step is not known */
     size_t late;                                   /* variants for which the budget had no time */
-    struct carm_gemm_plan *plans;                  /* [nvariants] owned, as variants */
+    struct carm_gemm_plan *plans;                  /* [nvariants]; owned, like variants */
     struct carm_gemm_point *variants;
     size_t nvariants;
     char reference[64]; /* the reference that results were compared with, "" = nothing was to be
@@ -110,7 +110,7 @@ int carm_gemm_rows_append(const struct carm_gemm_study *study, const struct carm
 int carm_gemm_narrow_plan(struct carm_gemm_study *study, const struct carm_cpu *cpu,
                           struct carm_err *err);
 
-/* Of struct carm_study_ops. */
+/* For struct carm_study_ops. */
 int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *host, const char *path,
                             struct carm_err *err);
 
@@ -119,25 +119,27 @@ int carm_gemm_study_measure(struct carm_study *base, const struct carm_host *hos
 /* The observations of the paper's figure 9 on this machine. */
 struct carm_gemm_facts {
     double tile_intensity; /* of the micro-kernel's loop alone, flop/byte */
-    double intensity_low, intensity_high, deviation; /* of versions 1 to 5; from the tile's */
-    double dram_low, dram_high;                      /* intensities of the original model */
-    double extra_flops; /* largest share of executed flops beyond 2 n^3 */
-    bool rises;         /* from step to step, the library included */
-    int falls_at;       /* first step (1 ..) that is slower than the one before; 0 = none */
+    double intensity_low, intensity_high,
+        deviation;              /* of versions 1 to 5; deviation from the tile's */
+    double dram_low, dram_high; /* intensities of the original model */
+    double extra_flops;         /* largest share of executed flops beyond 2 n^3 */
+    bool rises;                 /* from step to step, the library included */
+    int falls_at;               /* first step (1 ..) that is slower than the one before; 0 = none */
     double steps_up[CARM_GEMM_STEPS]; /* times the step before; 0 = unknown */
     struct {
         char level[CARM_NAME_MAX];
-        double ceiling, share; /* flop/s that the level's slope and the peak allow; share of it
-                                * that is reached */
-        bool holds;            /* at or below it within its error */
+        double ceiling, share; /* flop/s that the level's slope and the peak allow; reached share
+                                * of this ceiling */
+        bool holds;            /* the step is at or below the ceiling, within its error */
         bool known;
-    } blocked[3];                         /* versions 3 to 5 */
-    bool aware_compute, original_compute; /* step 1 lies right of that model's ridge */
-    double peak, library_share;           /* flop/s; its share of the best library's; 0 = unknown */
-    int library;                          /* index of that step, -1 = none */
-    double dram_implied; /* byte/s, largest that simulated bytes need, of versions 1 to 5 */
-    int dram_implied_by; /* version, 1 .. */
-    double dram_peak;    /* byte/s, measured */
+    } blocked[3]; /* versions 3 to 5 */
+    bool aware_compute,
+        original_compute;       /* step 1 lies right of the cache-aware, original model's ridge */
+    double peak, library_share; /* flop/s; share of it that the best library reaches; 0 = unknown */
+    int library;                /* step of the best library, -1 = none */
+    double dram_implied;        /* byte/s of versions 1 to 5 by simulated bytes, the largest */
+    int dram_implied_by;        /* version, 1 .. */
+    double dram_peak;           /* byte/s, measured */
 };
 
 void carm_gemm_facts(const struct carm_gemm_study *study, struct carm_gemm_facts *facts);
@@ -145,26 +147,26 @@ void carm_gemm_facts(const struct carm_gemm_study *study, struct carm_gemm_facts
 /* The share of one resource of the cores that a library's product in int8 or bf16 takes. */
 struct carm_gemm_use {
     const char *what; /* "issue" */
-    double share;     /* of its time, at least, were nothing else in the way */
+    double share;     /* least share of the library's time, if the resource alone limited it */
     char how[128];    /* "1.2e+10 instructions, 6 a cycle (Zen 3)" */
 };
 
 struct carm_gemm_narrow_facts {
     const struct carm_compute_roof *peak; /* highest roof of the precision; NULL = unknown */
     const char *peak_isa;
-    double share; /* share of it */
+    double share; /* reached share of the peak */
     bool enough;  /* the share is at least CARM_GEMM_ENOUGH */
-    /* operations on integers that the library does for each of the product; 0 = unknown */
+    /* operations on integers that the library executes for each operation of the product; 0 = unknown */
     double beside;
     struct carm_gemm_use uses[4]; /* the largest share first */
     size_t nuses;
 };
 
-/* Of a roof, a library is expected to reach so much. */
+/* Share of a roof that a library is expected to reach. Chosen by hand. */
 #define CARM_GEMM_ENOUGH 0.8
 
 void carm_gemm_narrow_facts(const struct carm_gemm_study *study,
                             struct carm_gemm_narrow_facts *facts);
 
-/* Takes a row of points.csv that is a point of this study: for struct carm_study_ops. */
+/* Takes a row of points.csv, if it is a point of this study. For struct carm_study_ops. */
 void carm_gemm_take_row(struct carm_study *base, const struct carm_point *row);

@@ -23,11 +23,12 @@ struct carm_gemm_tiles {
     const double *a, *b;         /* first tile; rows of A 64-byte aligned */
     double *c;                   /* 32-byte aligned */
     uint64_t a_stride, c_stride; /* bytes from row to row */
-    uint64_t b_stride;           /* the same of the transpose, or of B itself (strided kernels) */
-    uint64_t k;                  /* multiple of CARM_GEMM_STEP, > 0 */
-    uint64_t rows, columns;      /* tiles, > 0 */
-    bool columns_outer; /* for each column of tiles all rows of tiles; else the other way round */
-    bool accumulate;    /* C += */
+    uint64_t b_stride;      /* bytes from row to row of the transpose, or of B (strided kernels) */
+    uint64_t k;             /* multiple of CARM_GEMM_STEP, > 0 */
+    uint64_t rows, columns; /* tiles, > 0 */
+    bool
+        columns_outer; /* for each column of tiles all rows of tiles; else for each row all columns */
+    bool accumulate;   /* C += */
 };
 
 /* The account of a piece of code. */
@@ -50,8 +51,8 @@ struct carm_gemm_kernel {
 extern const struct carm_gemm_kernel carm_gemm_kernels[];
 
 /* The kernel of an ISA, or its strided scalar companion (the same operations, one at a time).
- * isa  CARM_AVX has none with FMA by definition; the others use it where the CPU has it
- * returns NULL where this CPU does not run it */
+ * isa  by definition, CARM_AVX has no kernel with FMA; other ISAs use FMA if the CPU has it
+ * returns NULL if this CPU cannot run such a kernel */
 const struct carm_gemm_kernel *carm_gemm_kernel_find(const struct carm_cpu *cpu, enum carm_isa isa,
                                                      bool strided);
 
@@ -68,6 +69,6 @@ void carm_gemm_transposed(const double *src, size_t src_stride, double *dst, siz
 /* dst[r][c] = src[r][c]; columns a multiple of 8. */
 void carm_gemm_copied(const double *src, size_t src_stride, double *dst, size_t dst_stride,
                       size_t rows, size_t columns);
-/* The accounts of these functions, as above. */
+/* Add the accounts of carm_gemm_transposed and carm_gemm_copied. */
 void carm_gemm_transposed_account(size_t rows, size_t columns, struct carm_gemm_account *account);
 void carm_gemm_copied_account(size_t rows, size_t columns, struct carm_gemm_account *account);

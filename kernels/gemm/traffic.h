@@ -11,16 +11,15 @@ struct carm_gemm_traffic {
 };
 
 /* The caches are empty at first, and lines that are dirty at the end are written back. Threads take turns tile by
- * tile. Of a slab, arranging counts by its rows' share.
+ * tile. For a slab, arranging counts by the slab's share of the rows.
  * g        with its matrices; their contents are not touched
  * caches   of all cores; thread i is on core i
  * rows     of C that are computed
- * touches  of lines that may be gone through, a second for some 300 million; more rows than that are
- *          extrapolated
- * returns 0, -CARM_EINVAL (such caches cannot be), -CARM_ENOMEM */
+ * touches  most touches of lines to simulate, one second for some 300 million; further rows are extrapolated
+ * returns 0, -CARM_EINVAL (impossible caches), -CARM_ENOMEM */
 int carm_gemm_traffic(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
                       const struct carm_hierarchy_config *caches, int threads, size_t rows,
                       double touches, struct carm_gemm_traffic *out, struct carm_err *err);
 
-/* The least that any program moves: A and B read, C read and written back, each once. */
+/* The least bytes that any program moves: A and B read, C read and written back, each once. */
 double carm_gemm_compulsory_bytes(size_t n);

@@ -71,12 +71,12 @@ enum {
     CARM_LBMHD_ROWS = CARM_LBMHD_ARRAYS + CARM_LBMHD_FIELDS, /* of its scratch */
 };
 
-/* Data, not constants of the compiler's: the plain version multiplies by every component. Velocity 0
+/* In memory, not compile-time constants: the plain version multiplies by every component. Velocity 0
  * rests; 2p + 1 and 2p + 2 are opposite, p = 0 .. 2 along the axes, 3 .. 6 along the diagonals of the
  * cube, 7 .. 12 along those of its faces. */
 struct carm_lbmhd_velocities {
     int step[CARM_LBMHD_Q][3];
-    double e[CARM_LBMHD_Q][3]; /* the same */
+    double e[CARM_LBMHD_Q][3]; /* step as floating point */
     double e2[CARM_LBMHD_Q];   /* squared length */
     double w[CARM_LBMHD_Q];    /* weights of D3Q27 */
     double wm[CARM_LBMHD_QM];  /* of D3Q15 */
@@ -96,7 +96,7 @@ struct carm_lbmhd {
     bool previous;              /* the other one still holds the state before the last step */
     double omega, omega_m;      /* 1/tau */
     struct carm_lbmhd_velocities v;
-    double sums[CARM_LBMHD_FIELDS]; /* over all points, at the beginning */
+    double sums[CARM_LBMHD_FIELDS]; /* of fields over all points, at the beginning */
     double steps_done;
     const struct carm_lbmhd_vector *vector; /* NULL: plain */
 };
@@ -118,7 +118,7 @@ struct carm_lbmhd_vector {
     void (*row)(const struct carm_lbmhd_row *r);
 };
 
-/* The widest that this CPU has. */
+/* The version with the widest ISA of this CPU. */
 const struct carm_lbmhd_vector *carm_lbmhd_vector_of(const struct carm_cpu *cpu);
 
 void carm_lbmhd_plain_row(const struct carm_lbmhd_row *r);
@@ -134,7 +134,7 @@ void carm_lbmhd_pull(const struct carm_lbmhd *c, const double *from, const size_
 void carm_lbmhd_equilibrium(const struct carm_lbmhd *c, const struct carm_lbmhd_state *s,
                             double out[CARM_LBMHD_ARRAYS]);
 
-/* Where things are. */
+/* The velocity of an array. */
 static inline int carm_lbmhd_velocity(int array)
 {
     return array < CARM_LBMHD_Q ? array : (array - CARM_LBMHD_Q) / 3;

@@ -131,7 +131,7 @@ INLINE void NAME(collide)(double *f, double omega, double omega_m)
     }
 }
 
-/* Whole vectors, past the last point, too: the lanes behind it are never stored. */
+/* Copies whole vectors, also past the last point; lanes after it are never stored. */
 INLINE void NAME(gather)(const struct carm_lbmhd_row *r, size_t array, size_t x, size_t len)
 {
     const struct carm_lbmhd *c = r->c;

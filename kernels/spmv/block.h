@@ -29,13 +29,13 @@ bool carm_bcsr_shape(unsigned r, unsigned c);
 /* The shape for which a sample of the matrix takes the fewest bytes, narrow indices considered. */
 void carm_bcsr_choose(const struct carm_csr *a, unsigned *r, unsigned *c);
 
-/* Copies a. Each thread of the team writes the part that it gets with carm_bcsr_split. Indices take 2
+/* Copies a. Each thread of the team writes its own part (carm_spmv_split). Indices take 2
  * bytes where every row of blocks spans fewer than 65536 columns of blocks.
  * returns 0, -CARM_ENOMEM */
 int carm_bcsr_open(struct carm_bcsr *b, const struct carm_csr *a, unsigned r, unsigned c,
                    struct carm_team *team, struct carm_err *err);
 void carm_bcsr_close(struct carm_bcsr *b); /* a zeroed one is allowed */
 
-/* First of the rows that thread t of n gets, so that all have about as many entries; t == n: the end.
+/* The first row of thread t of n, so that all threads have about equally many entries; t == n: the end.
  * start  [rows + 1] */
 uint32_t carm_spmv_split(const uint32_t *start, uint32_t rows, int t, int n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sparse matrix as of finite elements: nodes of some unknowns each, so dense blocks, in a band. The same for the same
- * seed on every machine. */
+/* A sparse matrix like those of finite elements: nodes with some unknowns each give dense blocks, in a band. Equal
+ * seeds give equal matrices on every machine. */
 #pragma once
 
 #include "kernels/spmv/csr.h"

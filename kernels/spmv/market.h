@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reader of Matrix Market files: coordinate; real, integer or pattern (all ones); general, symmetric or
- * skew-symmetric (both triangles are stored then). Entries that stand twice are summed.
+ * skew-symmetric (both triangles are stored then). Entries of one place are summed.
  * source: Boisvert, Pozo, Remington, The Matrix Market Exchange Formats, NISTIR 5935 */
 #pragma once
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sparse matrix times vector, y = A x.
- * plain      CSR: 8-byte values, 4-byte indices, scalar, one row after another; each thread as many rows
+ * plain      CSR: 8-byte values, 4-byte indices, scalar, one row after another; threads have equally many rows
  * optimised  dense blocks of r x c (explicit zeros included) with one index of 2 or 4 bytes each, SIMD,
- *            software prefetch; each thread as many blocks
- * In both every thread writes its part of the arrays first, which so lie in its node's memory.
+ *            software prefetch; threads have equally many blocks
+ * In both every thread first writes its part of the arrays, so that the part is in the memory of its node.
  *
  * Operations are 2 for each nonzero of A, explicit zeros left out (core_flops has them). Compulsory
- * bytes are those of the matrix as it is stored, x once, and y twice: a line that is stored to is read
- * first.
+ * bytes are the stored matrix, x once, and y twice: a line is read before it is stored to.
  * source: Williams, Waterman, Patterson 2009, 6.3.1 and table 3; Vuduc, Demmel, Yelick 2005, OSKI, for
  * the choice of blocks from a sample */
 #pragma once
@@ -25,7 +24,7 @@ struct carm_spmv_params {
     /* Register blocks of the optimised version; 0 x 0: the blocks that take the fewest bytes. */
     unsigned block_rows, block_columns;
     uint32_t prefetch_bytes;    /* ahead in the values; 0 = none; optimised version only */
-    const struct carm_cpu *cpu; /* the widest ISA of its is taken; borrowed while opening */
+    const struct carm_cpu *cpu; /* its widest ISA is used; borrowed while opening */
     struct carm_team *team;     /* runs use as many threads; borrowed while opening */
 };
 
@@ -42,7 +41,7 @@ struct carm_spmv_reference {
     uint32_t n;                /* rows that are compared, evenly spread; all of a small matrix */
     uint32_t *row;             /* [n] */
     double *value;             /* [n] */
-    double *magnitude;         /* [n] sum of |a x|, which rounding is in proportion to */
+    double *magnitude;         /* [n] sum of |a x|: the error of rounding is proportional to it */
     double largest;            /* absolute value */
     double sum, sum_magnitude; /* over all rows: no row can be left out unnoticed */
     uint32_t longest;          /* nonzeros of a row */
@@ -74,7 +73,7 @@ static inline void carm_spmv_rows(const struct carm_spmv *s, uint32_t first, uin
     }
 }
 
-/* start of rows (of blocks), and how many there are. */
+/* Start of each row (of blocks), and the number of rows. */
 static inline const uint32_t *carm_spmv_start(const struct carm_spmv *s, uint32_t *rows)
 {
     *rows = s->optimised ? s->blocks.block_rows : s->csr.rows;
@@ -84,7 +83,7 @@ static inline const uint32_t *carm_spmv_start(const struct carm_spmv *s, uint32_
 /* Fills x with numbers in [-1, 1). */
 void carm_spmv_fill_x(double *x, uint32_t first, uint32_t end);
 
-/* In long double, by the rows of a in CSR. returns 0 or -CARM_ENOMEM */
+/* Computes the reference in long double, by the rows of a in CSR. returns 0 or -CARM_ENOMEM */
 int carm_spmv_reference_make(struct carm_spmv_reference *reference, const struct carm_csr *a,
                              const double *x, struct carm_err *err);
 void carm_spmv_reference_free(struct carm_spmv_reference *reference);
@@ -94,7 +93,7 @@ int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *e
 int carm_spmv_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work, struct carm_err *err);
 void carm_spmv_trace(const struct carm_dwarf_case *c, carm_dwarf_access *access, void *context);
 
-/* carm_spmv_count with another limit than its own: nonzeros that are stepped, explicit zeros
- * included. The counts of a larger run are scaled. */
+/* carm_spmv_count with a given limit of stepped nonzeros, explicit zeros included. The counts of a larger
+ * run are scaled. */
 int carm_spmv_count_some(const struct carm_spmv *s, uint64_t nonzeros, struct carm_dwarf_work *work,
                          struct carm_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The blocked kernels of one ISA: a template that kernels/spmv/rows.c includes once for each, with
  * LANES (doubles of its widest vector), FMA (1: multiply and add in one instruction), TARGET (the
- * function attribute) and NAME(f). What does not differ between ISAs is defined anew, the same. */
+ * function attribute) and NAME(f). Macros that are equal for all ISAs are defined again each time. */
 #ifdef LANES
 
 /* ---- vectors of 1, 2, 4 and 8 doubles --------------------------------------------------------------- */
@@ -60,7 +60,7 @@ TARGET static inline double NAME(sum8)(__m512d v)
 }
 #endif
 
-/* ---- what R rows of a column are: S(lanes, number, offset) for each vector ----------------------------- */
+/* ---- the vectors of R rows of a column: S(lanes, number, offset) for each vector ----------------------- */
 
 #define ROWS_2(S) S(2, 0, 0)
 #define ROWS_3(S) S(2, 0, 0) S(1, 1, 2)
@@ -75,7 +75,7 @@ TARGET static inline double NAME(sum8)(__m512d v)
 #define ROWS_8(S) S(2, 0, 0) S(2, 1, 2) S(2, 2, 4) S(2, 3, 6)
 #endif
 
-/* Sums of even and of odd columns apart: chains of additions half as long. */
+/* Separate sums of even and odd columns: chains of additions are half as long. */
 #define EVEN_ZERO(l, n, at)  vector##l even##n = ALL##l(0.0);
 #define ODD_ZERO(l, n, at)   vector##l odd##n = ALL##l(0.0);
 #define EVEN(l, n, at)       even##n = MADD##l(LOAD##l(column + (at)), ALL##l(xj), even##n);
@@ -121,7 +121,7 @@ TARGET static inline double NAME(sum8)(__m512d v)
 
 /* ---- kernels -------------------------------------------------------------------------------------------- */
 
-/* Every line of a block, once for each block. An address only: it may lie behind the array. */
+/* Prefetches every line of a block, once for each block. The address may lie behind the array. */
 TARGET static inline void NAME(fetch)(const double *v, uintptr_t ahead, size_t bytes)
 {
     const uintptr_t at = (uintptr_t)v + ahead;
@@ -181,8 +181,8 @@ COLUMNS(3)
 COLUMNS(4)
 COLUMNS(8)
 
-/* Single nonzeros: a vector of them at a time, its elements of x loaded one by one. Gather instructions
- * do the same inside, and are slow where microcode mends them (INTEL-SA-00828). */
+/* Single nonzeros: a vector of nonzeros at a time, the elements of x loaded one by one. Gather instructions do the same
+ * internally, and are slow with the microcode against INTEL-SA-00828. */
 #define X_AT(i) base[index[i]]
 #if LANES >= 8
 #define WIDE(name)  name##8

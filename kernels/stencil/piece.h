@@ -9,7 +9,7 @@ struct carm_stencil_piece {
     double *out;      /* the same; lines 64-byte aligned where stores are non-temporal */
     ptrdiff_t n;      /* points of a line */
     ptrdiff_t lines, planes;
-    ptrdiff_t pitch, plane; /* doubles from a line, from a plane to the next; of both grids */
+    ptrdiff_t pitch, plane; /* doubles from line to line, from plane to plane; of both grids */
     double alpha, beta;
 };
 
@@ -21,11 +21,11 @@ struct carm_stencil_kernel {
     unsigned lanes;
 };
 
-/* Scalar, as one writes it; its streamed is NULL. */
+/* The scalar kernel, written plainly; its `streamed` is NULL. */
 extern const struct carm_stencil_kernel carm_stencil_scalar;
-/* Sums of the same order as the scalar one's; from AVX2 on with FMA. */
+/* Vector kernels add in the order of the scalar kernel; with FMA from AVX2 on. */
 extern const struct carm_stencil_kernel carm_stencil_sse, carm_stencil_avx, carm_stencil_avx2,
     carm_stencil_avx512;
 
-/* The widest that cpu runs. */
+/* The kernel with the widest ISA of cpu. */
 const struct carm_stencil_kernel *carm_stencil_kernel_find(const struct carm_cpu *cpu);

@@ -56,7 +56,7 @@
                     const double sum =                                                       \
                         ((c[-1] + c[1]) + (c[-pitch] + c[pitch])) + (c[-plane] + c[plane]);  \
                     *out++ = MADD_SCALAR(p->beta, sum, p->alpha * *c);                       \
-                    __asm__ volatile(""); /* as counted: one after another */                \
+                    __asm__ volatile(""); /* no vectors here: counted point by point */      \
                 }                                                                            \
             }                                                                                \
         }                                                                                    \

@@ -6,7 +6,7 @@
  * optimised  SIMD; lines of y in blocks, so that three planes of a block stay in a cache; non-temporal
  *            stores where the grids do not fit into the last cache; rows and planes padded against
  *            conflict misses
- * In both, threads share out the planes (z) and write theirs first.
+ * In both, each thread has a range of planes (z), and touches their memory first.
  *
  * Compulsory bytes of a point: 8 read and 8 written, and 8 more for the line that a store reads first
  * unless it is non-temporal: 0.33 or 0.5 flop/byte.
@@ -28,7 +28,7 @@ struct carm_stencil_params {
     /* The bytes that a thread has of each cache level to itself; 0 = there is no such level, or
      * unknown. */
     double l1_bytes, l2_bytes, llc_bytes;
-    const struct carm_cpu *cpu; /* the widest ISA of its is taken; borrowed while opening */
+    const struct carm_cpu *cpu; /* its widest ISA is used; borrowed while opening */
     struct carm_team *team;     /* runs use as many threads; borrowed while opening */
 };
 
@@ -46,7 +46,7 @@ struct carm_stencil {
     int threads;
     uint32_t n, sweeps;
     uint32_t block;         /* lines of y that are swept through all planes together */
-    ptrdiff_t pitch, plane; /* doubles from a line, from a plane to the next */
+    ptrdiff_t pitch, plane; /* doubles from line to line, from plane to plane */
     struct carm_buffer memory;
     double *grid[2];           /* point 0, 0, 0; ghosts before and behind */
     int now;                   /* the grid that the last sweep wrote */
@@ -72,7 +72,7 @@ void carm_stencil_sweep(const struct carm_stencil *s, const double *from, double
 #define CARM_STENCIL_ALPHA 0.4
 #define CARM_STENCIL_BETA  0.1
 
-/* Once the largest value has decayed to this, rounding shows: the next run begins anew. */
+/* When the largest value has decayed to this, rounding errors become visible: the next run begins with new values. */
 #define CARM_STENCIL_DECAY 1e-3
 
 int carm_stencil_check(struct carm_dwarf_case *c, struct carm_team *team, double *error,
@@ -81,7 +81,7 @@ int carm_stencil_count(struct carm_dwarf_case *c, struct carm_dwarf_work *work,
                        struct carm_err *err);
 void carm_stencil_trace(const struct carm_dwarf_case *c, carm_dwarf_access *access, void *context);
 
-/* carm_stencil_count with another limit than its own: points of a sweep up to which the whole sweep is
- * stepped; of a larger one a few lines are. */
+/* carm_stencil_count with a given limit of points: a sweep up to the limit is stepped whole, a larger one
+ * for a few lines. */
 int carm_stencil_count_some(const struct carm_stencil *s, uint64_t points,
                             struct carm_dwarf_work *work, struct carm_err *err);

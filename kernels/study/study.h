@@ -17,14 +17,14 @@
 /* The user's choices; 0 or NULL: the study's usual choice. */
 struct carm_study_options {
     int threads;
-    bool has_isa; /* false: the study's usual one */
+    bool has_isa; /* false: the study's usual ISA */
     enum carm_isa isa;
     enum carm_precision precision; /* gemm: dp, int8, bf16 */
     size_t n;                      /* gemm: N = M = K; dwarfs: edge of the grids */
-    size_t variants;               /* gemm: how many of figure 10's */
+    size_t variants;               /* gemm: number of figure 10's variants */
     unsigned largest;              /* classes: the largest k of N = 2^k */
     double budget;                 /* seconds of the whole study, > 0 */
-    unsigned kernels; /* dwarfs: bit 1 << enum carm_dwarf_kernel for each that is wanted, 0 = all */
+    unsigned kernels; /* dwarfs: bit 1 << enum carm_dwarf_kernel for each wanted kernel, 0 = all */
     const char *matrix; /* dwarfs: Matrix Market file of SpMV; borrowed, NULL = built in */
 };
 
@@ -44,7 +44,7 @@ struct carm_study_ops {
      * returns 0, also when interrupted (study->interrupted) */
     int (*measure)(struct carm_study *study, const struct carm_host *host, const char *path,
                    struct carm_err *err);
-    /* 0 where there is a point to report; else why there is none */
+    /* returns 0 if there is a point to report; else err says why there is none */
     int (*has_points)(const struct carm_study *study, struct carm_err *err);
     void (*close)(struct carm_study *study); /* releases the memory of plan; NULL = nothing to
                                               * release */
@@ -55,16 +55,16 @@ struct carm_study {
     const struct carm_study_ops *ops;
     struct carm_model *model;       /* of this machine; owned */
     const struct carm_roofs *roofs; /* borrowed from model */
-    char roofs_note[CARM_TEXT_MAX]; /* why other choices than the user's had to be made */
+    char roofs_note[CARM_TEXT_MAX]; /* why the study could not follow the user's choices */
     bool has_dram;                  /* the model has a bandwidth of DRAM, which a picture draws */
     int threads;
     size_t kept;    /* points that another run had measured */
     double budget;  /* seconds that measuring may take */
-    double until;   /* when the budget is over, as carm_seconds_now */
-    double slow;    /* how many times its estimate the slowest work took, at least 1 */
-    double seconds; /* that measuring took */
+    double until;   /* end of the budget, on the clock of carm_seconds_now */
+    double slow;    /* largest ratio of a work's time to its estimate, at least 1 */
+    double seconds; /* of measuring */
     bool interrupted;
-    char dram_lacks[256]; /* why DRAM bytes are not counted, "" = they are */
+    char dram_lacks[256]; /* why DRAM bytes are not counted; "" = they are counted */
 };
 
 extern const struct carm_study_ops carm_gemm_study, carm_classes_study, carm_dwarfs_study;
@@ -77,7 +77,7 @@ void carm_study_close(struct carm_study *study); /* NULL allowed */
 
 /* ---- for studies ------------------------------------------------------------------------------ */
 
-/* Threads (the usual: one for each core), and roofs of a precision and as many threads.
+/* Chooses threads (usually one for each core), and roofs of a precision and this number of threads.
  * returns 0; -CARM_EINVAL (threads); -CARM_ENOTSUP (no compute roof) */
 int carm_study_choose_roofs(struct carm_study *study, const char *precision, int threads,
                             const struct carm_topo *topo, struct carm_err *err);
@@ -95,19 +95,19 @@ bool carm_study_caches(const struct carm_model *model, const struct carm_topo *t
 /* The memory controllers' counters, or NULL with the reason in study->dram_lacks. */
 struct carm_dram *carm_study_open_dram(struct carm_study *study, const struct carm_cpu *cpu);
 
-/* Measuring begins, and with it the budget.
- * estimated_seconds  of all that is left to be measured, as the observer shows it */
+/* Call when measuring begins: starts the budget.
+ * estimated_seconds  of all points that are left to measure, for the observer */
 void carm_study_begin(struct carm_study *study, const struct carm_host *host,
                       double estimated_seconds);
 
 /* Seconds of the budget that are left, at least 0. */
 double carm_study_left(const struct carm_study *study);
 
-/* Why work is left out for which the budget has no time. */
+/* The reason for work that is left out for lack of time. */
 #define CARM_STUDY_LATE "the budget left no time: give more with --budget"
 
-/* Whether the budget has time for work of estimated_seconds, on a machine that is as slow as for the slowest work
- * before.
+/* Whether the budget has time for work of estimated_seconds, if the machine is as slow as for the slowest earlier
+ * work.
  * text  [size], gets CARM_STUDY_LATE where the time is too short */
 bool carm_study_has_time(const struct carm_study *study, double estimated_seconds, char *text,
                          size_t size);
@@ -116,7 +116,7 @@ bool carm_study_has_time(const struct carm_study *study, double estimated_second
  * begun  of the work: carm_seconds_now */
 void carm_study_spent(struct carm_study *study, double begun, double estimated_seconds);
 
-/* Ends measuring, which gave rc: an interruption is no error.
+/* Ends measuring, whose result is rc: an interruption is no error.
  * returns 0, or rc */
 int carm_study_measured(struct carm_study *study, struct carm_observer *observer, int rc);
 

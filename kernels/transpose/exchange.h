@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The transpose phase of a 3-D FFT: a cube of complex doubles is turned, out of place, so that its next
- * axis becomes the contiguous one. in[z][y][x] goes to out[x][z][y]; three turns are none.
+ * axis becomes the contiguous one. in[z][y][x] goes to out[x][z][y]; three turns restore the cube.
  *
  * The metric is the exchange: a point of 16 bytes read and 16 written, 1/32 exchange/byte.
  * source: Williams, Waterman, Patterson 2009, section 7 and figure 5 (there on Cell, whose transfers
@@ -59,7 +59,7 @@ struct carm_transpose_vector {
     void (*rows)(const struct carm_transpose_part *part);
 };
 
-/* The widest that this CPU has. */
+/* The version with the widest ISA of this CPU. */
 const struct carm_transpose_vector *carm_transpose_vector_of(const struct carm_cpu *cpu);
 
 void carm_transpose_plain_rows(const struct carm_transpose_part *part);
