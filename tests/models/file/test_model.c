@@ -445,6 +445,7 @@ TEST(shares_without_names)
     size_t planted = 0, cleaned = 0;
     set(m->machine.hostname, "node7.cluster");
     carm_table_each_text(&carm_model_table, m, plant, &planted);
+    assert_string_equal(m->roofs[0].memory[1].note, m->roofs[0].memory[0].note);
     set(m->roofs[0].memory[0].counted_by, "unavailable: no rights on node7");
     assert_true(planted > 5);
     assert_ok(carm_model_share(m, words, 2, &copy, &err));

@@ -46,6 +46,15 @@ static void put_point(struct figures *r, const struct carm_point *p)
     put_number(r, "dram", p->dram_bytes);
     put_number(r, "s", p->seconds);
     put_number(r, "share", p->share);
+    for (size_t k = 0; k < CARM_POINT_COLUMNS; k++) {
+        const struct carm_point_column *c = &carm_point_columns[k];
+        if (c->kind == CARM_POINT_COUNT &&
+            !strstr("flops bytes dram_bytes bytes_low bytes_high", c->name)) {
+            double value;
+            memcpy(&value, (const char *)p + c->at, sizeof value);
+            put_number(r, c->name, value);
+        }
+    }
     put(r, " x%d", p->threads);
     put_word(r, "isa", p->isa);
     put_word(r, "precision", p->precision);
@@ -122,6 +131,9 @@ TEST(google)
          "a/manual_time: flops 40 bytes 0 s 4 x0 by Google Benchmark\n"
          "a/real_time: flops 0 bytes 400 s 4 x0 by Google Benchmark\n",
          NULL},
+        {"{\"context\": {}, \"benchmarks\": [\n{\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"s\"}, \n"
+         "{\"real_time\": 1}]}",
+         "refused: line 3: a benchmark without a name\n", NULL},
         /* skipped or failed, with and without a reason; "false" is neither */
         {GOOGLE(
              "",
@@ -181,12 +193,13 @@ TEST(hyperfine)
     static const struct file files[] = {
         {"{\"results\": [{\"command\": \"a\", \"median\": 9, \"times\": [4, 1, 2]}, "
          "{\"command\": \"b\", \"times\": [1, 4]},"
-         "{\"command\": \"c\", \"median\": 9, \"times\": []},"
+         "{\"command\": \"c\", \"median\": 9, \"times\": []},{\"command\": \"x\", \"median\": 9, \"times\": 5},"
          "{\"command\": \"d\", \"median\": null},"
          "{\"command\": \"e f\", \"name\": \"e\", \"median\": 0.5}]}",
          "a: s 2 x0 by hyperfine; median of 3 runs, from 1 to 4 s; " NOTE
          "b: s 2.5 x0 by hyperfine; median of 2 runs, from 1 to 4 s; " NOTE
          "c: s 9 x0 by hyperfine; hyperfine measures times; " NOTE
+         "x: s 9 x0 by hyperfine; hyperfine measures times; " NOTE
          "d: x0 by hyperfine; hyperfine measures times; " NOTE
          "e: s 0.5 x0 by hyperfine; hyperfine measures times; " NOTE,
          "a: s 4 x0 by hyperfine; hyperfine measures times; " NOTE
@@ -195,6 +208,7 @@ TEST(hyperfine)
          "b: s 1 x0 by hyperfine; hyperfine measures times; " NOTE
          "b: s 4 x0 by hyperfine; hyperfine measures times; " NOTE
          "c: s 9 x0 by hyperfine; hyperfine measures times; " NOTE
+         "x: s 9 x0 by hyperfine; hyperfine measures times; " NOTE
          "d: x0 by hyperfine; hyperfine measures times; " NOTE
          "e: s 0.5 x0 by hyperfine; hyperfine measures times; " NOTE},
         {"{\"schema_version\": 2, \"results\": [{\"command\": \"a\", \"measurements\": ["
@@ -229,8 +243,10 @@ TEST(perf)
     static const struct file files[] = {
         {SCALARS("100") EVENT("mem_inst_retired.all_loads", "30") EVENT(
              "mem_inst_retired.all_stores", "10") TIMED("duration_time", "2000000000", "ns", ""),
-         "(file): flops 100 bytes 320 low 320 high 320 s 2 share 1 x0 by perf stat; recipe skylake-server: "
-         "bytes are accesses x 8, the mean width of FP instructions (widths seen: 8 to 8)\n",
+         "(file): flops 100 bytes 320 low 320 high 320 s 2 share 1 loads 30 stores 10 load_bytes 240 "
+         "store_bytes 80 dp_scalar 100 dp_128 0 dp_256 0 dp_512 0 sp_scalar 0 sp_128 0 sp_256 0 sp_512 0 x0 "
+         "by perf stat; recipe skylake-server: bytes are accesses x 8, the mean width of FP instructions "
+         "(widths seen: 8 to 8)\n",
          NULL},
         /* task-clock over the processors in use, unless the time is there; a second run begins with an event again */
         {TIMED("task-clock", "3000", "msec",
@@ -239,29 +255,41 @@ TEST(perf)
                    ", \"metric-value\" : \"1.5\", \"metric-unit\" : \"CPUs utilized\"")
                  TIMED("duration_time", "5000000000", "ns", "")
                      EVENT("cpu/event=0xc7,umask=0x1/u", "8"),
-         "(file): flops 7 s 2 share 1 x0 by perf stat; time is task-clock over CPUs in use; recipe skylake-server\n"
-         "(file): s 5 x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
-         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
+         "(file): flops 7 s 2 share 1 dp_scalar 7 dp_128 0 dp_256 0 dp_512 0 sp_scalar 0 sp_128 0 sp_256 0 "
+         "sp_512 0 task_seconds 3 x0 by perf stat; time is task-clock over CPUs in use; recipe skylake-server\n"
+         "(file): s 5 dp_scalar 8 task_seconds 3 x0 by perf stat; recipe skylake-server: not all of its "
+         "events are in the file: r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
          NULL},
         /* forms of one event, each a run; one that was counted half of the time, and not at all */
         {EVENT("r01c7", "1") EVENT("skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", "2")
-             EVENT("FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:ukhHG", "3") EVENT(
+             EVENT("FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:ukhH", "3") EVENT(
                  "FP_ARITH_INST_RETIRED_SCALAR_DOUBLE",
                  "4") "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 50.0}\n"
                       "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.0}\n"
                       "{\"counter-value\" : \"<not counted>\", \"event\" : \"r01c7\"}\n",
-         "(file): x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
+         "(file): dp_scalar 2 x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
          "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n"
-         "(file): x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
+         "(file): dp_scalar 3 x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
+         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n"
+         "(file): dp_scalar 5 x0 by perf stat; recipe skylake-server: not all of its events are in the file: "
          "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n"
          "(file): x0 by perf stat; recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME "
          "names another recipe): r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n"
          "(file): x0 by perf stat; recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME "
          "names another recipe): r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
          NULL},
+        {TIMED("duration_time", "<not counted>", "ns", "")
+             TIMED("task-clock", "3000", "msec",
+                   ", \"metric-value\" : \"1.5\", \"metric-unit\" : \"CPUs utilized\"")
+                 EVENT("instructions", "0"),
+         "(file): s 2 instructions 0 task_seconds 3 x0 by perf stat; time is task-clock over CPUs in use; "
+         "recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME names another recipe): "
+         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
+         NULL},
         {TIMED("task-clock", "3000", "msec", "") TIMED("page-faults", "5", "", ""),
-         "(file): x0 by perf stat; recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME "
-         "names another recipe): r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
+         "(file): task_seconds 3 x0 by perf stat; recipe skylake-server: none of its events is in the file "
+         "(CARM_UARCH=NAME names another recipe): "
+         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
          NULL},
     };
     assert_int_equal(setenv("CARM_UARCH", "skylake-server", 1), 0);
