@@ -16,7 +16,7 @@ static void put(struct cutter *c, const char *text, size_t size)
     c->out += size;
 }
 
-/* Writes over the comma behind the last member, if there is one. */
+/* Writes a closing bracket, over the comma behind the last member if there is one. */
 static void put_close(struct cutter *c, bool empty, char close)
 {
     c->out -= !empty;

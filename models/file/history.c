@@ -25,7 +25,7 @@ static int no_memory(struct carm_err *err)
 
 struct file {
     char *path, *label;
-    size_t place; /* of its commit; SIZE_MAX = none */
+    size_t place; /* place of its commit; SIZE_MAX = none */
 };
 
 struct files {
@@ -75,7 +75,7 @@ static bool is_commit(const char *label)
     return n >= COMMIT_LEAST && n <= COMMIT_MOST && strspn(label, "0123456789abcdef") == n;
 }
 
-/* Finds the commits of the files. returns how many have one */
+/* Finds the commits of the files. returns the number of files with a commit */
 static size_t find_commits(struct files *files, carm_history_commits *list)
 {
     char line[COMMIT_MOST + 2];
@@ -146,7 +146,7 @@ static int find_files(struct carm_history *h, char *const *operands, size_t n,
     return rc || (h->paths && h->labels) ? rc : no_memory(err);
 }
 
-/* The series of a point, KINDS of them one after the other. returns NULL: no memory */
+/* The series of a point: KINDS neighbouring series. returns NULL: no memory */
 static struct carm_history_series *series_of(struct carm_history *h, struct carm_names *names,
                                              size_t *room, const char *name)
 {
@@ -190,7 +190,7 @@ static void put_causes(const struct carm_changes *changes, size_t i, enum carm_c
     }
 }
 
-/* The points of file at and of the next one. */
+/* Adds the points of file `at` and of the next file. */
 static int add_pair(struct carm_history *h, struct carm_names *names, size_t *room,
                     const struct carm_changes *changes, size_t at, struct carm_err *err)
 {
@@ -271,7 +271,7 @@ int carm_history_read(struct carm_history *h, char *const *operands, size_t n,
         struct carm_changes *changes = NULL;
         rc = carm_points_compare(h->paths[i], h->paths[i + 1], how, NULL, noise, only, &changes,
                                  err);
-        if (rc == -CARM_EINVAL) { /* such as a benchmark that was renamed */
+        if (rc == -CARM_EINVAL) { /* no common name, such as after a benchmark was renamed */
             h->unlike++;
             rc = h->unlike + 1 == h->nfiles ? rc : 0;
         } else if (!rc) {

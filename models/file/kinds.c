@@ -81,7 +81,7 @@ int carm_kinds_write(struct carm_model *kind, const char *path, struct carm_err 
             rc = carm_model_write(file, path, err);
             for (size_t i = 0; i < file->nkinds; i++) {
                 if (strcmp(file->kinds[i].machine.on, on) == 0) {
-                    swap(&file->kinds[i], kind); /* back to its owner */
+                    swap(&file->kinds[i], kind); /* the caller's model is given back */
                     break;
                 }
             }
@@ -101,8 +101,8 @@ int carm_kinds_keep(struct carm_model *model, const char *path, struct carm_err 
             rc = carm_kinds_put(model, &file->kinds[i], err);
         }
         if (!rc && carm_model_is_kind(file)) {
-            struct carm_model *replaced = calloc(
-                1, sizeof *replaced); /* takes the models that were swapped out, to free them */
+            struct carm_model *replaced =
+                calloc(1, sizeof *replaced); /* receives the replaced models, to free them */
             if (replaced) {
                 replaced->kinds = file->kinds;
                 replaced->nkinds = file->nkinds;

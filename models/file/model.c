@@ -22,8 +22,8 @@
 enum {
     FILE_BYTES_MAX = 64 << 20, /* a full model of every ISA and thread count stays below 4 MiB */
     /* Limits on the memory and time that a small file can cost: 256 sets of ISA, precision and
-     * threads with 1024 roofs each, more than in any machine's model; for each set 29 points in
-     * each of 8 levels, with scores, roofs and fits of these levels. */
+     * threads with 1024 roofs each, which no machine's model reaches; for each set 29 points,
+     * scores, roofs and fits in each of 8 levels. */
     SETS_MAX = 256,
     ROOFS_MAX = 1024,
     CEILINGS_MAX = 256,
@@ -37,8 +37,8 @@ enum {
 /* ---- rows ---- */
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type, and initialisers */
-/* A row is one member of the file: its name, the member of struct T, and the allowed values. The
- * type of the struct's member is checked: the row does not compile with another. */
+/* A row is one member of the file: its name, the member of struct T, and the allowed values. A row
+ * with the wrong type does not compile. */
 #define AT(type, m)             (offsetof(T, m) * _Generic(((T *)NULL)->m, type : (size_t)1))
 #define ROW(k, n, type, m)      .name = (n), .kind = CARM_MEMBER_##k, .offset = AT(type, m)
 #define ROW_SIZED(k, n, m)      ROW(k, n, char *, m), .size = sizeof(((T *)NULL)->m)
@@ -140,7 +140,7 @@ static void check_performance(struct carm_jread *r, const struct carm_member *me
     }
 }
 
-/* A ceiling that was not measured has a reason in place of figures. */
+/* Checks that a ceiling without a figure has a reason. */
 static void check_ceiling(struct carm_jread *r, const struct carm_member *member, const void *model,
                           const void *object)
 {
@@ -199,7 +199,7 @@ static const char *order_word(int order)
                : NULL;
 }
 
-/* A figure that was not measured has a reason. */
+/* Checks that a kind of instruction without figures has a reason. */
 static void check_core(struct carm_jread *r, const struct carm_member *member, const void *model,
                        const void *object)
 {
@@ -233,7 +233,7 @@ static void check_numa(struct carm_jread *r, const struct carm_member *member, c
     }
 }
 
-/* Look-ups go from fewer threads to more. */
+/* Checks that points ascend by threads, as look-ups need. */
 static void check_scaling(struct carm_jread *r, const struct carm_member *member, const void *model,
                           const void *object)
 {
@@ -536,7 +536,7 @@ static const struct carm_member roof_members[] = {
     {POSITIVE("model", model)},
     {POSITIVE("beside", beside)},
     {INTERVAL("beside_ci95", beside_ci95, beside)},
-    {POSITIVE("rate", rate), OPTIONAL}, /* the line's four figures go together */
+    {POSITIVE("rate", rate), OPTIONAL}, /* the four figures of the line */
     {NONNEGATIVE("rate_se", rate_se), WITH_LAST},
     {NUMBER("t0", t0, -INFINITY, INFINITY), WITH_LAST},
     {NONNEGATIVE("t0_se", t0_se), WITH_LAST},
@@ -759,7 +759,7 @@ static const struct carm_table scaling_unit_table = TABLE(scaling_unit_members);
 static const struct carm_member model_members[] = {
     {.name = "schema",
      .kind = CARM_MEMBER_CONST,
-     .what = CARM_MODEL_SCHEMA}, /* the rest is read once this is known */
+     .what = CARM_MODEL_SCHEMA}, /* checked before the other members */
     {TEXT("created", created)},
     {TEXT("carm_version", carm_version)},
     {NAME("carm_commit", carm_commit), OPTIONAL},
@@ -867,7 +867,8 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
         goto out;
     }
     for (;;) {
-        /* One byte more than allowed shows that a file is too long; one is kept for the zero. */
+        /* Reading one byte more than allowed shows that a file is too long; one byte is for the
+         * final zero. */
         if (used + 1 >= room) {
             room = room ? room * 2 : 1 << 16;
             char *more = realloc(buf, room);

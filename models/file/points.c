@@ -14,7 +14,8 @@
 #include "models/file/work.h"
 #include "models/import/import.h"
 
-/* Far beyond the life of any machine, and small enough that no quotient of two overflows. */
+/* Limits of numbers: beyond any machine's counts and times, and near enough to 1 that no quotient
+ * overflows. */
 static const double least = 1e-12;
 static const double most = 1e30;
 
@@ -24,13 +25,13 @@ static const char example[] =
 struct carm_points {
     struct carm_csv *csv;
     struct carm_import_rows *rows; /* of another tool's file; NULL = the file has points */
-    size_t row;                    /* the next one */
+    size_t row;                    /* index of the next row */
     struct carm_work *work;
-    size_t width; /* fields of each line */
+    size_t width; /* number of fields of each line */
     struct carm_csv_field *fields;
-    /* index of the field, or of a quantity of the row's counts; -1 = no such column */
+    /* index of the column's field, or of the quantity in a row's counts; -1 = no such column */
     int field_of[CARM_POINT_COLUMNS];
-    char note[512]; /* for a row without an end */
+    char note[512]; /* for a row without a line end */
     struct carm_point blank;
 };
 
@@ -47,7 +48,7 @@ __attribute__((format(printf, 4, 5))) static int bad(const struct carm_points *p
                      f->line, f->column, what);
 }
 
-/* Without blanks at both ends, which people put behind commas. */
+/* Removes blanks at both ends, which people write behind commas. */
 static char *trim(const struct carm_csv_field *f)
 {
     char *s = f->text;
@@ -155,7 +156,7 @@ static int read_header(struct carm_points *p, struct carm_err *err)
         for (size_t i = 0; i < p->width; i++) {
             carm_text_list(found, sizeof found, ", ", "%s", p->fields[i].text);
         }
-        bool words = true; /* bytes that are no text are not repeated */
+        bool words = true; /* control bytes are not printed */
         for (const char *at = found; *at; at++) {
             words = words && *at >= ' ' && *at <= '~';
         }
@@ -213,7 +214,7 @@ void carm_points_close(struct carm_points *points)
     }
 }
 
-/* A field that is there. */
+/* Reads a field that is not empty. */
 static int read_field(const struct carm_points *p, const struct carm_point_column *c,
                       const struct carm_csv_field *f, struct carm_point *point,
                       struct carm_err *err)
@@ -240,7 +241,7 @@ static const struct carm_csv_field *field_of(const struct carm_points *p, size_t
     return i < 0 ? NULL : &p->fields[i];
 }
 
-/* The header once more, of a file that was appended. */
+/* Whether the line is the header again, of an appended file. */
 static bool is_header(const struct carm_points *p)
 {
     const struct carm_csv_field *flops = field_of(p, CARM_COLUMN_flops);
@@ -249,7 +250,7 @@ static bool is_header(const struct carm_points *p)
            strcmp(field_of(p, CARM_COLUMN_seconds)->text, "seconds") == 0;
 }
 
-/* Bounds that do not contain the value are an error in the file. */
+/* Refuses bounds that do not contain the value. */
 static int check_bounds(const struct carm_points *p, const char *what, double value, double low,
                         double high, struct carm_err *err)
 {
@@ -262,8 +263,8 @@ static int check_bounds(const struct carm_points *p, const char *what, double va
                what, what, value);
 }
 
-/* A number in the last field of a line without an end: the file may be cut inside the number, or
- * a person may have written it without a last line end. */
+/* Marks a point whose line ends with a number and without a line end: the file may be cut inside
+ * the number, or a person wrote no last line end. */
 static void check_end(struct carm_points *p, struct carm_point *point)
 {
     for (size_t k = 0; k < CARM_POINT_COLUMNS && !point->unended && !carm_csv_ended(p->csv); k++) {
@@ -303,7 +304,7 @@ static int read_point(struct carm_points *p, struct carm_point *point, struct ca
     return rc;
 }
 
-/* Quantities of a point that the table of --work knows and the point's row does not. */
+/* Fills in quantities from the table of --work that the point's row does not have. */
 static void fill_work(const struct carm_work *work, struct carm_point *point)
 {
     const struct carm_work_row *w = carm_work_find(work, point->name);
@@ -314,7 +315,7 @@ static void fill_work(const struct carm_work *work, struct carm_point *point)
     }
 }
 
-/* A row of another tool's file. */
+/* Reads a row of another tool's file. */
 static void read_row(const struct carm_points *p, struct carm_point *point)
 {
     struct carm_import_row row;

@@ -20,7 +20,7 @@ enum {
     LIST_MAX = 256,
 };
 
-/* A text that is not empty and that may go to a terminal. */
+/* Reads a text that is not empty and is safe for a terminal. */
 static void read_name(struct carm_jread *r, json_t *obj, const char *name, char *dst, size_t size)
 {
     carm_jread_name(r, obj, name, dst, size);
@@ -50,7 +50,7 @@ static void read_fact(struct carm_jread *r, json_t *obj, struct carm_published_f
     read_name(r, obj, "source", f->source, sizeof f->source);
 }
 
-/* An object whose members are facts by name. */
+/* Reads an object whose members are facts, by name. */
 static void read_facts(struct carm_jread *r, json_t *obj, const char *name,
                        struct carm_published_fact *facts, size_t *n)
 {

@@ -14,13 +14,14 @@
 #include "models/file/gallery.h"
 #include "models/import/import.h"
 
-/* The tool that wrote a file of roofs; NULL = a model or anything else. A file that cannot be
- * read is no error here. */
+/* The tool that wrote a file of roofs; NULL = a model or anything else. A file that cannot be read
+ * gives NULL. */
 static const struct carm_import_format *foreign(const char *path, bool *model)
 {
     static char begin[65536];
     struct stat st;
-    const bool regular = stat(path, &st) == 0 && S_ISREG(st.st_mode); /* a pipe is read once */
+    const bool regular = stat(path, &st) == 0 && S_ISREG(st.st_mode); /* the content of a pipe can
+                                                                       * be read only once */
     FILE *f = regular ? fopen(path, "rbe") : NULL;
     const size_t n = f ? fread(begin, 1, sizeof begin, f) : 0;
     size_t at = 0;
@@ -35,7 +36,7 @@ static const struct carm_import_format *foreign(const char *path, bool *model)
     return format;
 }
 
-/* Roofs of another tool as a model. */
+/* Reads roofs of another tool as a model. */
 static int open_foreign(const struct carm_import_format *format, const char *path,
                         struct carm_model **model, struct carm_err *err)
 {
@@ -63,7 +64,7 @@ static int open_gallery(const char *name, struct carm_model **model, char **text
     return 0;
 }
 
-/* Whether the operand `mine` stands for this machine's model: a file of this name goes first. */
+/* Whether the operand `mine` means this machine's model: a file with this name takes precedence. */
 static bool is_mine(const char *operand)
 {
     return strcmp(operand, "mine") == 0 && access(operand, F_OK) != 0;
@@ -113,7 +114,8 @@ bool carm_select_is_model(const char *path)
     }
     const size_t n = strlen(path);
     const bool named = n > 5 && strcmp(path + n - 5, ".json") == 0;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) { /* a pipe's first byte is gone once read */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) { /* the first byte of a pipe could not be
+                                                         * read again */
         return named;
     }
     bool model;

@@ -58,7 +58,8 @@ static bool is_private(const struct names *names, const char *token, size_t leng
     return false;
 }
 
-/* Words of tables, such as "avx2" and "tlp add", are carm's own: only sentences are looked at. */
+/* Removes private words from sentences. Words of tables, such as "avx2" and "tlp add", are carm's
+ * own and stay. */
 static void clean(const struct carm_member *member, char *text, void *arg)
 {
     static const char between[] = " \t\r\n\"'`,;()<>=";
@@ -130,7 +131,7 @@ int carm_model_share_write(const struct carm_model *model, const char *path, str
     carm_host_name(host);
     carm_user_name(user);
     if (strcmp(user, "root") == 0) {
-        user[0] = '\0'; /* no user's name, but a word of sentences about permissions */
+        user[0] = '\0'; /* not a person's name, but a word in sentences about permissions */
     }
     int rc = carm_model_share(model, words, 2, &copy, err);
     rc = rc ? rc : carm_outfile_print(path, put, copy, err);

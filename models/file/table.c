@@ -13,7 +13,7 @@
 static void *at(const void *object, size_t offset)
 {
     return (char *)object +
-           offset; /* NOLINT: reading keeps to const, writing has a struct of its own */
+           offset; /* NOLINT: reading only reads it; writing has a struct of its own */
 }
 
 static double double_at(const void *object, size_t offset)
@@ -147,7 +147,7 @@ static bool same_keys(const struct carm_table *t, const char *a, const char *b)
     return true;
 }
 
-/* One key as in `threads 2`, `op "fma"`. */
+/* Writes one key, as in `threads 2`, `op "fma"`. */
 static int put_key(char *dst, size_t size, const struct carm_member *m, const void *value)
 {
     const char *text = m->kind == CARM_MEMBER_WORD ? m->words(*(const int *)value) : value;

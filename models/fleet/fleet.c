@@ -117,12 +117,15 @@ size_t carm_fleet_count_failed(const struct carm_fleet *fleet)
     return n;
 }
 
-enum { ODD = 20 }; /* fewer than one node in 20 is an odd node, not a type of node */
+enum {
+    ODD = 20
+}; /* groups of fewer nodes than a 20th are odd, not a type of node; chosen by
+                    * hand */
 
 ptrdiff_t carm_fleet_like(const struct carm_fleet *fleet, size_t group)
 {
     const struct carm_fleet_group *g = &fleet->groups[group];
-    for (size_t i = 0; i < group; i++) { /* the largest first */
+    for (size_t i = 0; i < group; i++) { /* groups are sorted by size, the largest first */
         if (strcmp(fleet->groups[i].machine.cpu, g->machine.cpu) == 0) {
             return fleet->groups[i].nnodes / ODD >= g->nnodes ? (ptrdiff_t)i : CARM_FLEET_NONE;
         }
@@ -179,7 +182,7 @@ double carm_fleet_shift_p(const struct carm_fleet_column *column)
     if (c->n < CARM_FLEET_FEW || column->roof.clock) {
         return 1.0;
     }
-    /* the standard error of a median, for normal errors; the smallest spread as in models/fleet/judge.c */
+    /* the standard error of a median for normal errors; smallest spread as in models/fleet/judge.c */
     const double error = 1.2533 * fmax(c->sigma, 1e-4) / sqrt((double)c->n);
     return carm_fleet_p(c->median / error, c->n);
 }
@@ -192,7 +195,7 @@ bool carm_fleet_shifted(const struct carm_fleet_table *drift, size_t column,
            fabs(expm1(c->centre.median)) >= options->min_share;
 }
 
-/* The share by which the core clocks of a node lie off, of the one that lies farthest. */
+/* The deviation of a node's core clock from the group, for the clock that deviates most. */
 static double clock_share(const struct carm_fleet_table *table, size_t node)
 {
     double most = 0.0;

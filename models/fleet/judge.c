@@ -9,27 +9,27 @@
 
 #include "models/fleet/nodes.h"
 
-/* Shares below the resolution of a median of 8192 repetitions in a float, and the spread from which on a
- * steadier roof has no more weight in its family. */
+/* resolution: smallest spread, as a share: the resolution of a median of 8192 repetitions in a float. steady: spread
+ * below which a roof gets no more weight in its family. */
 static const double resolution = 1e-4, steady = 1e-3;
 
 /* the 97.5% quantile of the standard normal distribution */
 static const double normal_95 = 1.959964;
 
-/* The standard error of a figure from rounds over half its interval. That is made for a difference between
- * two runs, from four batches: models/rounds.h. 3.182446 is Student's t. */
+/* The standard error of a figure from rounds over half its interval. The interval is for a difference between two runs,
+ * from four batches (models/rounds.h); 3.182446 is Student's t. */
 static const double error_of_rounds = 1.0 / (3.182446 * M_SQRT2);
 
 /* The data of a table: n nodes by nroofs roofs. */
 struct sheet {
     size_t n, nroofs;
     const struct carm_fleet_roof **roofs; /* [nroofs] */
-    double *reference;                    /* [nroofs] rate that y is relative to */
+    double *reference;                    /* [nroofs] reference rate of y */
     float *y;                             /* [n * nroofs] ln(rate / reference); NaN = none */
     float *own;                           /* standard error of y */
     float *rate;
     bool *disturbed;
-    bool *without;   /* [nroofs] a value is not from rounds */
+    bool *without;   /* [nroofs] whether a value is not from rounds */
     bool change;     /* y is a change over time: 0 is the centre where nodes are few */
     bool is_virtual; /* for carm_compare_floor */
 };
@@ -39,7 +39,7 @@ struct maker {
     struct carm_fleet_table *table;
     double *v, *scratch; /* [n] */
     double *centre;      /* [nroofs] of y */
-    double *spread;      /* [nroofs] of a typical node, its own error included */
+    double *spread;      /* [nroofs] of a typical node, with its own error */
     double *own2;        /* [nroofs] median square of own errors */
 };
 
@@ -101,12 +101,12 @@ static double floor_of(const struct maker *m, size_t j)
     return m->sheet->change ? floor * sqrt(2.0) : floor;
 }
 
-/* The least spread from build to build that n nodes are taken to have, beyond the usual square of their own errors.
- * A spread estimated from few nodes is often too small: five nodes that agreed by chance made a sixth an outlier by
- * 16% of memory's bandwidth. */
+/* The smallest spread between builds that is assumed for n nodes, beyond their own errors.
+ * A spread estimated from few nodes is often too small: five nodes that agreed by chance made a sixth an outlier at 16%
+ * of memory's bandwidth. */
 static double least_spread(const struct maker *m, size_t j, size_t n)
 {
-    enum { MANY = 20 }; /* from 8 degrees of freedom on (carm_fleet_p) the estimate serves */
+    enum { MANY = 20 }; /* from 8 degrees of freedom (carm_fleet_p) the estimate suffices */
     const struct sheet *s = m->sheet;
     const double between = n < MANY && !s->without[j]
                                ? carm_compare_between(s->roofs[j]->noise, s->is_virtual, true)
@@ -137,7 +137,7 @@ static void find_extremes(const struct maker *m, size_t column, struct carm_flee
     }
 }
 
-/* Centre and spread of roof j over its undisturbed nodes. returns how many these are */
+/* Centre and spread of roof j over its undisturbed nodes. returns their number */
 static size_t centre_roof(struct maker *m, size_t j, struct carm_fleet_column *c)
 {
     const struct sheet *s = m->sheet;
@@ -185,8 +185,8 @@ static void judge_roof(struct maker *m, size_t j)
     for (size_t i = 0; i < s->n; i++) {
         struct carm_fleet_test *t = test_at(m->table, i, j);
         const size_t at = i * s->nroofs + j;
-        /* An interval from rounds is itself an estimate from few rounds. An interval that is
-         * narrower than the others by chance makes no node an outlier. */
+        /* An interval from rounds is itself an estimate from few rounds. An interval that is narrow
+         * by chance must not make a node an outlier. */
         const double own2 = fmax((double)s->own[at] * (double)s->own[at], m->own2[j]);
         t->share = t->z = t->p = t->q = NAN;
         t->rate = s->rate[at];
@@ -208,16 +208,16 @@ static void judge_roof(struct maker *m, size_t j)
 
 /* ---- a family ---- */
 
-/* Sums over the roofs of a family that one node has, undisturbed. */
+/* Sums over a node's undisturbed roofs of a family. */
 struct sums {
     size_t n;
     double w, r; /* of 1/spread^2, 1/spread */
     double d;    /* weighted mean deviation */
-    double more; /* variance of d by own errors above the usual */
+    double more; /* variance of d by own errors above the median error */
 };
 
-/* Whether a roof is one of the family of column c. The DRAM peak is the best of the roofs that are in
- * it already; ceilings and clocks have none. */
+/* Whether a roof belongs to the family of column c. The DRAM peak does not, as it is the best of the family's roofs;
+ * ceilings and clocks have no family. */
 static bool belongs(const struct carm_fleet_column *c, const struct carm_fleet_roof *roof)
 {
     return *c->roof.family && strcmp(roof->family, c->roof.family) == 0 &&
@@ -255,13 +255,13 @@ static struct sums sum_node(const struct maker *m, size_t node, const struct car
     return sums;
 }
 
-/* Variance of the weighted mean when all pairs of roofs have that correlation. */
+/* Variance of the weighted mean if all pairs of roofs have this correlation. */
 static double mean_variance(const struct sums *s, double correlation)
 {
     return ((1.0 - correlation) * s->w + correlation * s->r * s->r) / (s->w * s->w);
 }
 
-/* The mean correlation that yields a variance, limited to its possible range. */
+/* The mean correlation that gives a variance, limited to its possible range. */
 static double correlation_of(const struct sums *s, double variance)
 {
     const double span = s->r * s->r - s->w;
@@ -321,7 +321,7 @@ static void judge_family(struct maker *m, size_t column)
     find_extremes(m, column, c);
 }
 
-/* Adds a family's column unless it is there, or has one roof only. returns whether it is there */
+/* Adds a family's column, if it is new and has several roofs. returns whether the column exists */
 static bool add_family(struct maker *m, const struct carm_fleet_roof *roof, int threads)
 {
     struct carm_fleet_table *t = m->table;
@@ -345,8 +345,8 @@ static bool add_family(struct maker *m, const struct carm_fleet_roof *roof, int 
     return c.nroofs > 1;
 }
 
-/* Adds a column of all roofs of each family, and one for each number of threads if there are
- * several: a missing memory channel shows only with all threads. */
+/* Adds a column of all roofs of each family, and one for each of several numbers of threads: a
+ * missing memory channel shows only with all threads. */
 static void find_families(struct maker *m)
 {
     const struct sheet *s = m->sheet;
@@ -403,7 +403,7 @@ static int judge_nodes(struct carm_fleet_table *table, struct carm_err *err)
         double p = NAN;
         carm_fleet_adjust(table, i, scratch, order, adjusted);
         for (size_t j = 0; j < table->ncolumns; j++) {
-            p = fmin(p, adjusted[j]); /* NaN only when both are */
+            p = fmin(p, adjusted[j]); /* NaN only if both are NaN */
         }
         table->judged[i] = (struct carm_fleet_judged){.p = p, .q = NAN, .worst = CARM_FLEET_NONE};
     }
@@ -442,14 +442,14 @@ static int make(struct maker *m, struct carm_err *err)
 /* Fills columns, tests (all but q and flagged) and the p of each node.
  *
  * A roof: deviation from the median over sqrt(spread^2 + own error^2), where the spread is that of the
- * nodes (1.4826 MAD) less the median of their own errors, and the own error is that median at least. Of
- * fewer than CARM_FLEET_FEW nodes carm_compare_floor gives the spread, as that of no virtual machine
- * where all are from rounds; of fewer than three nothing is judged (but changes are).
+ * nodes (1.4826 MAD) less the median of their own errors, and the own error is that median at least. For fewer than
+ * CARM_FLEET_FEW nodes carm_compare_floor gives the spread: that of a physical machine if all figures are from rounds.
+ * Fewer than three nodes are not judged, but their changes are.
  *
- * A family (a level with all numbers of threads, and with each; the computation): the mean of its roofs' deviations, weighted by 1/spread^2, which is what tells best when all of
- * them are slower by the same share. Its spread is measured as a roof's, so that roofs that move together
- * count as what they are; for nodes without some of the roofs it is scaled by the mean correlation which
- * it implies.
+ * A family (a level with all numbers of threads, and with each; the computation): the mean of its roofs' deviations,
+ * weighted by 1/spread^2: the most sensitive test for roofs that are all slower by the same share. Its spread is
+ * measured like a roof's, which includes the correlation of its roofs; for nodes without some of the roofs it is scaled
+ * by the mean correlation that it implies.
  *
  * A node: the smaller of Simes' p of its families and of its roofs, doubled.
  * source: Simes 1986, "An improved Bonferroni procedure for multiple tests of significance"
@@ -494,15 +494,15 @@ static size_t list_roofs(const struct carm_fleet *fleet, const struct carm_fleet
     }
     for (uint32_t r = 0; r < fleet->nroofs; r++) {
         if (ids[r]) {
-            ids[n++] = r; /* n <= r: roofs that the family covers and that were judged */
+            ids[n++] = r; /* n <= r: the list replaces the marks in place */
         }
     }
     return n;
 }
 
-/* Intervals from rounds become standard errors where the nodes' spread can be estimated, which
- * contains the variation from run to run. With few nodes nothing else shows that variation, so
- * there the intervals count unchanged. */
+/* Turns intervals from rounds into standard errors where the nodes' spread can be estimated, as the
+ * spread includes the variation between runs. With few nodes only the intervals show this
+ * variation, so they are used unchanged. */
 static void scale_own(struct sheet *s)
 {
     for (size_t j = 0; j < s->nroofs; j++) {
@@ -636,13 +636,13 @@ static int judge_group(const struct carm_fleet *fleet, struct carm_fleet_group *
 
 /* ---- verdicts ---- */
 
-/* The control of one kind of table (now, or drift) over all groups. */
+/* The control of false alarms in one kind of table (now, or drift) over all groups. */
 struct control {
     struct carm_fleet *fleet;
     bool drift;
     double fdr, min_share;
     size_t ntests;    /* nodes that were judged */
-    size_t nrejected; /* of these nodes */
+    size_t nrejected; /* rejected among them */
 };
 
 static struct carm_fleet_table *table_of(const struct control *c, size_t group)
@@ -682,7 +682,7 @@ static int control_nodes(struct control *c, struct carm_err *err)
     return 0;
 }
 
-/* The most certain of a node's deviations that matter. */
+/* The most certain deviation of a node that is large enough. */
 static ptrdiff_t worst_of(struct carm_fleet_table *t, size_t node, bool flagged, bool slow,
                           double min_share)
 {
@@ -725,8 +725,8 @@ static void decide(const struct control *c, struct carm_fleet_table *t, size_t n
     }
 }
 
-/* The flagged roofs of an outlier: those that are significant at fdr times the share of rejected
- * nodes, so that the average share of false roofs holds over the selected nodes.
+/* Flags the roofs of an outlier that are significant at fdr times the share of rejected nodes. This
+ * keeps the average share of false roofs over the selected nodes.
  * source: Benjamini and Bogomolov 2014, "Selective inference on multiple families of hypotheses" */
 static void flag_node(const struct control *c, struct carm_fleet_table *t, size_t node,
                       double *scratch, size_t *order)

@@ -8,10 +8,10 @@
 
 #include "base/array.h"
 
-/* The rows of one host name, oldest first, and the node that each is of. */
+/* The rows of one host name, oldest first, and the node of each row. */
 struct host {
     const size_t *rows;
-    ptrdiff_t *node; /* CARM_FLEET_NONE = the same model once more */
+    ptrdiff_t *node; /* CARM_FLEET_NONE = a repetition of the same model */
     size_t n;
     const char *why; /* the difference between its nodes */
 };
@@ -47,7 +47,8 @@ __attribute__((format(printf, 2, 3))) static int note(struct finder *f, const ch
                              "a fleet's nodes", f->err);
 }
 
-/* The same amount of memory, apart from the parts that firmware and kernel reserve. */
+/* Whether two amounts of memory are equal, apart from the parts that firmware and kernel
+ * reserve. */
 static bool same_memory(uint64_t a, uint64_t b)
 {
     const uint64_t least = a < b ? a : b;
@@ -63,19 +64,19 @@ static bool same_values(const struct carm_fleet_row *a, const struct carm_fleet_
     return same;
 }
 
-/* Two nodes of one job: it measures each node once. Rows without a job are of one where the file is the
- * same and the ranks differ; a file may hold several. */
+/* Whether two rows are of two nodes of one job, which measures each node once. Rows without a job are of one job if
+ * file and job (none) are equal and the ranks differ. */
 static bool two_of_a_job(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
 {
     const bool ranks = a->rank >= 0 && b->rank >= 0 && a->rank != b->rank;
     if (!*a->job && !*b->job) {
         return ranks && a->file == b->file;
     }
-    /* a node that was rebooted in the middle of a job would have left the job */
+    /* a node rebooted in the middle of a job would have left the job */
     return a->job == b->job && (ranks || (*a->boot_id && *b->boot_id));
 }
 
-/* The texts are pooled: equal ones are one pointer.
+/* Equal texts are one pointer.
  * returns the difference between two rows of a host, or NULL */
 static const char *difference(const struct carm_fleet *fleet, const struct carm_fleet_row *a,
                               const struct carm_fleet_row *b)
@@ -145,7 +146,8 @@ static const char *name_node(struct finder *f, const struct carm_fleet_row *row,
     return carm_fleet_keep(f->fleet, name);
 }
 
-/* Models of another configuration are no history of this one: they have other roofs. */
+/* Whether two rows have one configuration. Models with other configurations have other roofs, so
+ * they are not the node's history. */
 static bool same_machine(const struct carm_fleet_row *a, const struct carm_fleet_row *b)
 {
     return a->machine == b->machine && same_memory(a->memory_bytes, b->memory_bytes);

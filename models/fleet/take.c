@@ -10,7 +10,7 @@
 #include "models/ceilings.h"
 #include "models/latency.h"
 
-enum { ROOFS_MAX = 8192 }; /* every ISA, precision and 20 thread counts make 6000 */
+enum { ROOFS_MAX = 8192 }; /* every ISA, precision and 20 numbers of threads make 6000 */
 
 struct taker {
     struct carm_fleet *fleet;
@@ -31,7 +31,7 @@ static const char *keep(struct taker *t, const char *text)
     return kept;
 }
 
-/* Texts are kept once: equal ones are one pointer. */
+/* Equal texts are one pointer. */
 static bool same_roof(const struct carm_fleet_roof *a, const struct carm_fleet_roof *b)
 {
     return a->name == b->name && a->isa == b->isa && a->precision == b->precision &&
@@ -66,7 +66,7 @@ static size_t find_roof(struct taker *t, const struct carm_fleet_roof *roof)
     return f->nroofs++;
 }
 
-/* half  of the 95% interval, same unit as the rate */
+/* half half of the 95% interval, same unit as the rate */
 static void take_value(struct taker *t, struct carm_fleet_roof *roof, const char *name,
                        const char *family, double rate, double half, bool disturbed)
 {
@@ -135,7 +135,7 @@ static void take_compute(struct taker *t)
     }
 }
 
-/* The best of several codes: it has no interval of its own, and is disturbed where the roof of its code is. */
+/* Adds the DRAM peak, the best of several codes. It has no interval, and is disturbed if the roof of its code is. */
 static void take_dram_peak(struct taker *t)
 {
     const struct carm_dram_peak *peak = &t->set->dram_peak;
@@ -167,8 +167,9 @@ static void take_ceilings(struct taker *t)
     }
 }
 
-/* Takes the latencies with this machine's page size, as loads/s of one chain, so that more is
- * better, as for all roofs. Latencies have no ISA: they go to the first set of one thread. */
+/* Takes the latencies with this machine's page size, as loads/s of one chain, so that larger is
+ * better, as for all roofs. Latencies have no ISA: they are added to the first set of one
+ * thread. */
 static void take_latencies(struct taker *t)
 {
     const struct carm_model *m = t->model;
@@ -178,7 +179,7 @@ static void take_latencies(struct taker *t)
         struct carm_fleet_roof roof = {
             .kind = CARM_COMPARE_MEMORY, .unit = "load/s", .noise = level_noise(t, x->level)};
         if (roof.noise ==
-            CARM_COMPARE_SHARED) { /* the latency of a shared level varies between builds like that of memory */
+            CARM_COMPARE_SHARED) { /* the latency of a shared level varies between builds like the latency of memory */
             roof.noise = CARM_COMPARE_DRAM;
         }
         if (x->order != CARM_LATENCY_RANDOM || x->page_bytes != m->machine.page_bytes ||
@@ -213,7 +214,7 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* "avx2 dp, avx512 dp": each once, sorted */
+/* Lists ISAs and precisions: "avx2 dp, avx512 dp", each once, sorted */
 static void name_isas(struct taker *t, char *dst, size_t size)
 {
     const struct carm_model *m = t->model;
@@ -309,7 +310,7 @@ int carm_fleet_take_model(struct carm_fleet *fleet, const struct carm_model *mod
     return t.rc;
 }
 
-/* Place of a text among known ones; unknown ones come after, by name. */
+/* Orders texts by their place in a list; unknown texts come last, by name. */
 static int by_list(const char *a, const char *b, const char *const *list)
 {
     size_t i = 0;

@@ -62,12 +62,12 @@ static const struct carm_span members[MEMBERS] = {
 struct google {
     struct carm_names repeated; /* benchmarks that have rows of their repetitions */
     char host[256];
-    struct carm_span at[MEMBERS]; /* of the benchmark that is read */
+    struct carm_span at[MEMBERS]; /* spans of the current benchmark */
     const char *name, *run;       /* run_name, or else name */
     size_t line;
 };
 
-/* Aggregates of old files are known by their names alone. */
+/* Whether a benchmark is an aggregate; in old files only its name tells. */
 static bool is_aggregate(const struct google *g)
 {
     static const char *const ends[] = {"_mean", "_median", "_stddev", "_cv",
@@ -99,8 +99,8 @@ static double unit_of(const struct carm_span *unit)
     return 0.0;
 }
 
-/* Counters of rates are for each second of processor time, unless the benchmark says UseRealTime or
- * UseManualTime, which its name shows. */
+/* Whether rates are per second of real time: the benchmark's name shows UseRealTime or
+ * UseManualTime. Else rates are per second of processor time. */
 static bool rates_are_of_real_time(const char *name)
 {
     return strstr(name, "/real_time") || strstr(name, "/manual_time");
@@ -124,7 +124,7 @@ static int read_counter(struct carm_walk *walk, const struct google *g, int memb
     return rc;
 }
 
-/* A benchmark that was skipped or that failed: a row without figures. */
+/* Adds a row without figures for a skipped or failed benchmark. */
 static int put_skipped(struct carm_walk *walk, const struct google *g, struct carm_import_row *row)
 {
     char note[256];
@@ -169,7 +169,7 @@ static int read_google(struct carm_walk *walk, const struct google *g)
     return rc ? rc : carm_import_put(walk->in, &row, walk->err);
 }
 
-/* A row for each repetition, or one for their median. */
+/* Whether a benchmark gives a row: each repetition, or only their median. */
 static bool wanted(struct carm_walk *walk, struct google *g, int *rc)
 {
     uint32_t at = 0;
@@ -249,7 +249,7 @@ static int add_time(struct carm_walk *walk, struct times *times, double seconds)
                              "the times", walk->err);
 }
 
-/* Of version 1: {"times": [0.25, ...]}; of version 2: {"measurements": [{"time_wall_clock": {"value": 0.25,
+/* A time of version 1: {"times": [0.25, ...]}; of version 2: {"measurements": [{"time_wall_clock": {"value": 0.25,
  * "unit": "second"}}, ...]}. */
 static bool read_time(const struct carm_span *item, bool second, double *seconds)
 {

@@ -10,7 +10,7 @@ struct carm_import_format {
     const char *word, *title;
     /* JSON: the first member of the file's object has one of these names; ended by NULL */
     const char *members[10];
-    /* other text: a line begins with begins, or some line holds holds */
+    /* other text: a line begins with `begins`, or some line contains `holds` */
     const char *begins, *holds;
     int (*points)(struct carm_import *in, struct carm_err *err);
     int (*roofs)(struct carm_import *in, struct carm_model *model, struct carm_err *err);
@@ -53,7 +53,7 @@ static const struct carm_import_format formats[] = {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* Whether text, between it and end, goes on as the string in quotes and a colon. */
+/* Whether the text up to end begins with name in quotes and a colon. */
 static bool is_member(const char *text, const char *end, const char *name)
 {
     const size_t n = strlen(name);
@@ -104,7 +104,7 @@ static const struct carm_import_format *detect_line(const char *line, size_t n)
 const struct carm_import_format *carm_import_detect(const char *text, size_t n)
 {
     const char *end = text + n;
-    bool first = true; /* nothing but comments and empty lines so far */
+    bool first = true; /* only comments and empty lines so far */
     while (text < end) {
         const char *line = skip(text, end, " \t\r\n");
         const char *next = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
@@ -116,7 +116,7 @@ const struct carm_import_format *carm_import_detect(const char *text, size_t n)
         if (f) {
             return f;
         }
-        /* a file of points has its columns' names in the first line; likwid's tables follow the
+        /* a file of points has the names of columns in its first line; likwid's tables follow the
          * program's output */
         const size_t length = (size_t)(next - line);
         if (first && memmem(line, length, "name", 4) && memmem(line, length, "seconds", 7)) {
@@ -182,7 +182,7 @@ int carm_import_roofs(const struct carm_import_format *format, struct carm_csv *
     }
     snprintf(model->roofs_of, sizeof model->roofs_of, "%s", format->title);
     const int rc = format->roofs(&in, model, err);
-    /* where a CPU's name goes, in titles and tables */
+    /* in place of the CPU's name, in titles and tables */
     snprintf(model->machine.cpu, sizeof model->machine.cpu, "roofs of %s", model->roofs_of);
     if (rc) {
         carm_model_free(model);

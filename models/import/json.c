@@ -10,14 +10,12 @@
 #include "base/number.h"
 
 enum {
-    TEXTS_MAX = 65536, /* bytes of one object's texts: a name has up to 4095 */
-    WINDOW =
-        1
-        << 18, /* bytes of the text held at a time, unless a value is longer; the window stays in a cache */
+    TEXTS_MAX = 65536, /* bytes of one object's texts; a name has up to 4095 */
+    WINDOW = 1 << 18,  /* bytes of the window, if no value is longer: it stays in a cache */
     VALUE_MAX = 1 << 30,
 };
 
-/* Fails, unless reading did. */
+/* Fails with a message, unless reading already failed. */
 __attribute__((format(printf, 3, 4))) static int bad(struct carm_walk *walk, size_t line,
                                                      const char *fmt, ...)
 {
@@ -55,8 +53,8 @@ size_t carm_walk_line(struct carm_walk *walk)
     return walk->line;
 }
 
-/* Reads on behind the unread rest, which moves to the front. returns false at the end of the
- * file, and where reading fails */
+/* Moves the unread rest to the front and reads more behind it. returns false at the end of the file
+ * and after an error */
 static bool read_on(struct carm_walk *walk)
 {
     size_t left = (size_t)(walk->end - walk->at), n = 0;
@@ -110,7 +108,7 @@ json_t *carm_walk_value(struct carm_walk *walk)
     return value;
 }
 
-/* Passes that character. */
+/* Moves behind the expected character c. */
 static int pass(struct carm_walk *walk, char c)
 {
     const char got = carm_walk_peek(walk);
@@ -173,14 +171,14 @@ const char *carm_json_text(json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* returns the end of the next object; NULL = the text is no object, with the place of the error */
+/* returns the end of the next object; NULL = not an object; at: place of the error */
 static const char *find_members(const struct carm_walk *walk, const struct carm_span *names,
                                 size_t n, struct carm_span *values, const char **at, bool *twice)
 {
     struct carm_scan s = {walk->at, walk->end};
     struct carm_span name, value;
     bool first = true;
-    size_t likely = 0; /* files have members in one order */
+    size_t likely = 0; /* likely next member: files repeat the order of members */
     int next = carm_scan_take(&s, '{') ? carm_scan_name(&s, &first, &name) : -1;
     memset(values, 0, n * sizeof *values);
     *twice = false;
@@ -217,7 +215,7 @@ int carm_walk_members(struct carm_walk *walk, const struct carm_span *names, siz
         return 0;
     }
     const size_t line = carm_walk_line(walk);
-    json_t *why = carm_walk_value(walk); /* jansson's message names the error */
+    json_t *why = carm_walk_value(walk); /* jansson's message describes the error */
     const bool object = json_is_object(why);
     json_decref(why);
     return why ? bad(walk, line, "%s",
@@ -230,7 +228,7 @@ static bool is_plain(const struct carm_span *text)
 {
     for (size_t i = 0; i < text->size; i++) {
         if (text->at[i] < ' ' || text->at[i] == '\\' || text->at[i] == 0x7f) {
-            return false; /* char is signed: other bytes than ASCII are below ' ' */
+            return false; /* char is signed: bytes beyond ASCII are below ' ' */
         }
     }
     return true;
@@ -256,7 +254,7 @@ int carm_walk_text(struct carm_walk *walk, const struct carm_span *value, size_t
         from = json_string_value(parsed);
         size = json_string_length(parsed);
     }
-    /* texts of one object are used together: the array does not move while they are */
+    /* texts of one object are used together, so the array must not move */
     int rc = walk->used + size + 1 <= walk->texts_room
                  ? 0
                  : carm_import_bad(walk->in, line, walk->err, "texts of more than %zu bytes",

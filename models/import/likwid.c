@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The CSV of likwid-perfctr (-O or -o FILE.csv): tables of metrics for each group of events, of the whole
- * program or of each marked region. Flops are those of the FLOPS groups, DRAM bytes those of the MEM groups.
- * No group counts the bytes of loads and stores.
+ * program or of each marked region. Flops are from the FLOPS groups, DRAM bytes from the MEM groups. No group counts
+ * the bytes of loads and stores.
  * source: likwid 5.2.2, src/applications/likwid.lua (printOutput) and groups/ */
 #include <math.h>
 #include <stdlib.h>
@@ -15,16 +15,16 @@ enum { THREADS_MAX = 1024 };
 
 /* Metrics of one group for one region. Unknown values are negative. */
 struct part {
-    double seconds; /* the slowest thread's */
+    double seconds; /* of the slowest thread */
     double dp, sp;  /* flops of all threads */
     double dram;    /* bytes of all sockets */
     size_t threads;
     size_t line;
-    size_t next; /* of the same region: its index plus 1; 0 = the last */
+    size_t next; /* next part of the region: index + 1; 0 = the last */
 };
 
 struct region {
-    size_t first, last; /* parts */
+    size_t first, last; /* its parts */
 };
 
 struct likwid {
@@ -33,18 +33,19 @@ struct likwid {
     size_t regions_room;
     struct part *parts;
     size_t n, room;
-    struct part *part;           /* whose table of metrics is read; NULL = another table */
-    double seconds[THREADS_MAX]; /* of its threads */
+    struct part *part;           /* part whose table of metrics is being read; NULL = another
+                                  * table */
+    double seconds[THREADS_MAX]; /* of the part's threads */
 };
 
-/* The next field of a line, which is cut; NULL at its end. */
+/* Cuts the next field off a line; NULL at the line's end. */
 static char *field(char **line)
 {
     char *f = strsep(line, ",");
     return f;
 }
 
-/* A value: -1 where likwid has none. */
+/* Reads a value: -1 where likwid has none. */
 static bool read_value(const char *text, double *value)
 {
     if (strcmp(text, "-") == 0 || strcmp(text, "nan") == 0 || strcmp(text, "-nan") == 0 ||
@@ -55,7 +56,7 @@ static bool read_value(const char *text, double *value)
     return carm_import_number(text, value);
 }
 
-/* One more part of that region, behind its others. */
+/* Adds a part to a region, behind its other parts. */
 static int add_part(struct likwid *l, const char *name, size_t line, struct carm_err *err)
 {
     uint32_t number = 0;
@@ -98,7 +99,7 @@ static int read_table(struct carm_import *in, struct likwid *l, char *rest, size
     }
     const size_t n = strlen(title);
     if (n < 7 || strcmp(title + n - 7, " Metric") != 0) {
-        return 0; /* events, or statistics of the values in the other table */
+        return 0; /* a table of events, or of statistics of another table */
     }
     const int rc = add_part(l, region, line, err);
     l->part = rc ? NULL : &l->parts[l->n - 1];
@@ -107,7 +108,7 @@ static int read_table(struct carm_import *in, struct likwid *l, char *rest, size
 
 static const char cut_off[] = "is the file cut off?";
 
-/* Sum over the threads of value x scale, and of x its time where it is a rate. */
+/* Adds value x scale over the threads; a rate also times the thread's time. */
 static int read_metric(struct carm_import *in, struct likwid *l, char *rest, double scale,
                        bool rate, double *sum, size_t line, struct carm_err *err)
 {
@@ -180,8 +181,7 @@ static int read_line(struct carm_import *in, struct likwid *l, char *line, size_
     return 0;
 }
 
-/* The groups of one region as one point. Groups that were measured one after the other are joined by
- * their rates. */
+/* Makes one point from the groups of a region. Groups measured one after the other are joined by their rates. */
 static int put_region(struct carm_import *in, struct likwid *l, uint32_t region,
                       struct carm_err *err)
 {
@@ -230,7 +230,7 @@ int carm_import_likwid(struct carm_import *in, struct carm_err *err)
     carm_names_open(&l->names);
     while (!rc && (rc = carm_csv_line(in->csv, &line, err)) == 1) {
         number++;
-        rc = *line && l->part && !carm_csv_ended(in->csv) /* half a number looks like one */
+        rc = *line && l->part && !carm_csv_ended(in->csv) /* a cut number looks like a number */
                  ? carm_import_bad(in, number, err, "the last line does not end: %s", cut_off)
                  : read_line(in, l, line, number, err);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The output of perf stat -j: a JSON object for each event, on a line of its own. The recipes of
- * data/counters.json make quantities of the events.
+ * data/counters.json turn events into quantities.
  * source: Linux, tools/perf/Documentation/perf-stat.txt, JSON FORMAT */
 #include <ctype.h>
 #include <math.h>
@@ -17,7 +17,7 @@ enum { EVENTS_MAX = 256, NAME_SIZE = 128 };
 struct event {
     char name[NAME_SIZE]; /* normal form */
     bool counted;
-    double value, running; /* as perf scaled it; per cent of the time */
+    double value, running; /* as scaled by perf; running: per cent of the time */
 };
 
 struct stat {
@@ -26,7 +26,7 @@ struct stat {
     double elapsed; /* seconds; 0 = unknown */
     bool guessed;   /* elapsed is task-clock over the used processors */
     size_t line;    /* of the first event */
-    char name[256]; /* of the program: the file's */
+    char name[256]; /* the program's name: from the file's */
     struct carm_recipe *recipe;
     struct form *forms; /* [recipe->nevents] */
     struct carm_err no_recipe;
@@ -37,8 +37,8 @@ struct form {
     char papi[NAME_SIZE], likwid[NAME_SIZE];
 };
 
-/* FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:u, skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE and cpu/fp_arith.../ in
- * one form: capitals, '_' between words, no PMU, no modifier. */
+/* FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:u, skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE and cpu/fp_arith.../ converted to one
+ * form: capitals, '_' between words, no PMU, no modifier. */
 static void normal_form(char dst[NAME_SIZE], const char *name)
 {
     const char *pmu = strstr(name, "::");
@@ -74,8 +74,7 @@ static unsigned code_of(const char *name)
                : 0;
 }
 
-/* Events of the kernel and of fixed counters, under perf's own names, as far as the recipe
- * uses. */
+/* perf's own names of events of the kernel and of fixed counters that recipes use. */
 static const char *general_name(const char *name)
 {
     static const char *const general[][2] = {{"INSTRUCTIONS", "instructions"},
@@ -106,7 +105,7 @@ static bool is_event(const struct carm_event *e, const struct form *form, const 
     return *name && (strcmp(form->papi, name) == 0 || strcmp(form->likwid, name) == 0);
 }
 
-/* The events that the recipe needs, as perf takes them: "r01c7,r04c7". */
+/* Lists the events that the recipe needs, in perf's syntax: "r01c7,r04c7". */
 static void needed(const struct carm_recipe *recipe, char *dst, size_t size)
 {
     dst[0] = '\0';
@@ -132,7 +131,7 @@ static int put_counts(struct carm_import *in, struct stat *s, struct carm_import
         for (size_t k = 0; k < s->n; k++) {
             const struct event *e = &s->events[k];
             if (e->counted && is_event(&s->recipe->events[i], &s->forms[i], e->name)) {
-                /* perf has scaled already */
+                /* undoes perf's scaling */
                 readings[i] =
                     (struct carm_reading){true, e->value * e->running / 100.0, 100.0, e->running};
                 known += s->recipe->events[i].scope == CARM_EVENT_THREAD && !general_name(e->name);
@@ -206,7 +205,7 @@ static const struct carm_span members[] = {
     CARM_SPAN("cpu"),      CARM_SPAN("cache")};
 enum { MEMBERS = sizeof members / sizeof *members };
 
-/* Whether it is a string, and that without its quotes. perf escapes nothing. */
+/* Copies a string without its quotes; perf escapes nothing. returns false for other values */
 static bool text_of(const struct carm_span *span, char dst[NAME_SIZE])
 {
     const bool is = span->at && *span->at == '"' && span->size >= 2;
@@ -218,7 +217,7 @@ static bool text_of(const struct carm_span *span, char dst[NAME_SIZE])
     return is;
 }
 
-/* A number, with or without quotes. */
+/* Reads a number, with or without quotes. */
 static bool number_of(const struct carm_span *span, double *value)
 {
     char text[NAME_SIZE] = "";
@@ -272,11 +271,11 @@ static int read_event(struct carm_import *in, struct stat *s, const struct carm_
         }
     }
     if (!text_of(&line[EVENT], event) || !text_of(&line[VALUE], text)) {
-        return line[METRIC].at ? 0 /* one more metric of the event before */
+        return line[METRIC].at ? 0 /* another metric of the previous event */
                                : carm_import_bad(in, number, err, "no event of perf stat -j");
     }
     normal_form(name, event);
-    if (has_event(s, name)) { /* perf stat --append: the next run */
+    if (has_event(s, name)) { /* a repeated event begins the next run (perf stat --append) */
         const int rc = put_run(in, s, err);
         if (rc) {
             return rc;
@@ -307,7 +306,7 @@ static int read_event(struct carm_import *in, struct stat *s, const struct carm_
     return 0;
 }
 
-/* One line without its end, which may be changed. */
+/* Reads one line without its line end; changes its text. */
 static int read_line(struct carm_import *in, struct stat *s, char *line, size_t number,
                      struct carm_err *err)
 {
@@ -332,7 +331,8 @@ static int read_line(struct carm_import *in, struct stat *s, char *line, size_t 
         return read_event(in, s, values, number, err);
     }
     json_error_t error = {.text = ""};
-    json_decref(json_loads(line, JSON_REJECT_DUPLICATES, &error)); /* its message names the error */
+    json_decref(json_loads(line, JSON_REJECT_DUPLICATES, &error)); /* for its message about the
+                                                                    * error */
     return carm_import_bad(in, number, err,
                            "no JSON of perf stat: %.120s; write it with LC_ALL=C perf stat -j -o "
                            "FILE",
@@ -350,14 +350,14 @@ static void name_of(char *dst, size_t size, const char *path)
     }
 }
 
-/* The recipe of this CPU, where there is one. */
+/* Opens the recipe of this CPU, if there is one. */
 static int open_recipe(struct stat *s, struct carm_err *err)
 {
     struct carm_cpuid id;
     carm_cpuid_read(&id);
     const int rc = carm_recipe_find(id.vendor, id.family, id.model, &s->recipe, &s->no_recipe);
     if (rc == -CARM_ENOTSUP) {
-        return 0; /* the rows say why */
+        return 0; /* the rows' notes give the reason */
     }
     if (rc) {
         *err = s->no_recipe;

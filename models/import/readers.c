@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 
-/* The columns of points.csv. */
+/* Limits of the numbers in points.csv (models/file/points.c). */
 static const double least = 1e-12;
 static const double most = 1e30;
 

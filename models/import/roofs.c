@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Roofs of other tools as a model. They have no interval, so each is an interval of its own value.
+/* Roofs of other tools as a model. They have no intervals, so both ends are the value.
  * source: ERT 1.1.0, Results/roofline.*.json (rates in GB/s and Gflop/s; its kernel updates an array in place);
  *         CARM Tool, utils/run.py (update_csv: two lines of header, a row for each benchmark) */
 #include <string.h>
@@ -33,7 +33,7 @@ static struct carm_roofs *find_set(struct carm_import *in, struct carm_model *m,
     return r;
 }
 
-/* Adds a slope, or replaces an earlier measurement's. */
+/* Adds a slope, or replaces that of an earlier measurement. */
 static int put_memory(struct carm_import *in, struct carm_roofs *r, const char *level,
                       const char *mix, double rate, struct carm_err *err)
 {
@@ -138,7 +138,7 @@ struct ert {
     json_t *empirical;
 };
 
-/* One ["L1", 1723.23] of a list. */
+/* Reads one pair ["L1", 1723.23] of a list. */
 static int read_pair(struct carm_walk *w, json_t *pair, const char **name, double *rate)
 {
     *name = json_string_value(json_array_get(pair, 0));
@@ -172,7 +172,7 @@ static int ert_roofs(struct carm_walk *w, struct ert *e, struct carm_roofs *r, j
             return rc;
         }
         if (strcmp(name, "DRAM") ==
-            0) { /* the kernel updates lines in place: no other lines are loaded */
+            0) { /* the kernel updates lines in place, so it loads only these lines */
             r->dram_peak.bandwidth = rate;
         }
     }
@@ -237,7 +237,7 @@ static int ert_member(struct carm_walk *w, const char *key, void *arg)
         return -CARM_EFORMAT;
     }
     int rc = 0;
-    if (strcmp(key, "empirical") == 0) { /* "spec" has a data sheet's figures */
+    if (strcmp(key, "empirical") == 0) { /* "spec" has figures of a data sheet */
         e->empirical = value;
         rc = read_empirical(w, e);
     }
@@ -258,10 +258,10 @@ int carm_import_ert_roofs(struct carm_import *in, struct carm_model *model, stru
                            in->name);
 }
 
-/* Columns of its rows. Behind them follow pairs of a rate and instructions for each cycle. */
+/* Columns of the CARM Tool's rows. Behind OP are pairs of a rate and instructions per cycle. */
 enum { ISA = 1, PRECISION, THREADS, LOADS, STORES, OP = 8, RATES, WIDTH = 21 };
 static const struct {
-    const char *name; /* in the first line */
+    const char *name; /* name in the first line */
     bool compute;
 } rates[] = {{"L1", false},   {"L2", false}, {"L3", false},
              {"DRAM", false}, {"FP", true},  {"FP FMA", true}};

@@ -12,7 +12,7 @@
 enum { TEXTS = 5 };
 
 struct carm_import_kept {
-    struct carm_import_row row; /* its texts and counts are in the arrays */
+    struct carm_import_row row; /* texts and counts are in the arrays below */
     size_t name, others;        /* offsets of texts */
     size_t counts;              /* index + 1, 0 = none */
 };
@@ -44,7 +44,8 @@ void carm_import_rows_close(struct carm_import_rows *rows)
     }
 }
 
-/* Quantities that rows have members for, and that points.csv has no column for. */
+/* Quantities with a member in struct carm_import_row, or without a column in points.csv, are not
+ * counts. */
 int carm_import_count_of(const char *column)
 {
     const enum carm_quantity q = carm_quantity_find(column);
@@ -53,7 +54,7 @@ int carm_import_count_of(const char *column)
                : (int)q;
 }
 
-/* Behind the texts, which have room for it. lower: a word */
+/* Appends a text to texts, which has room for it. lower: in lower case */
 static void put_text(struct carm_import_rows *rows, const char *text, bool lower)
 {
     const size_t n = strlen(text) + 1;
@@ -69,7 +70,7 @@ static bool same_texts(const char *at, const char *const texts[TEXTS])
 {
     for (int i = 0; i < TEXTS; i++) {
         if (strcmp(at, texts[i]) != 0) {
-            return false; /* also a word that is not in lower case: it is kept once more */
+            return false; /* also for a word in upper case, which is then stored again */
         }
         at += strlen(at) + 1;
     }

@@ -48,7 +48,7 @@ static const char *const carm_tool_names[COLUMNS] = {
     [NAME] = "Name",  [ELAPSED] = "Time",    [GFLOPS] = "Gflops",       [AI] = "AI",
     [VECTOR] = "ISA", [THREADS] = "Threads", [PRECISION] = "Precision", [METHOD] = "Method"};
 
-/* Passes the lines before the header, which has the column of names. */
+/* Skips the lines before the header, which has the column of names. */
 static int find_header(struct table *t, const char *why)
 {
     int rc;
@@ -74,7 +74,7 @@ static int find_header(struct table *t, const char *why)
     return rc ? rc : carm_fail(t->err, CARM_EFORMAT, "%.200s: %s", t->in->name, why);
 }
 
-/* Both tools end their last line. */
+/* Refuses a last line without a line end: both tools write one. */
 static int check_line(const struct table *t, size_t width)
 {
     if (t->width != width) {
@@ -93,7 +93,7 @@ static const char *text_of(const struct table *t, int column)
     return t->at[column] < 0 ? "" : t->fields[t->at[column]].text;
 }
 
-/* A number; -1 where there is none. Advisor writes "0.350s", and "< 0.001" where it has no
+/* Reads a number; -1 where there is none. Advisor writes "0.350s", and "< 0.001" where it has no
  * value.
  * returns 0 or -CARM_EFORMAT */
 static int number_of(const struct table *t, int column, bool seconds, double *value)
@@ -119,7 +119,7 @@ static int number_of(const struct table *t, int column, bool seconds, double *va
                            seconds ? " of seconds" : "");
 }
 
-/* "AVX512", "AVX2; FMA", "SSE2": the widest; NULL = it says none */
+/* The widest ISA of "AVX512", "AVX2; FMA", "SSE2"; NULL = none */
 static const char *isa_of(const char *text)
 {
     return strstr(text, "AVX512") || strstr(text, "AVX-512") ? "avx512"
@@ -149,7 +149,7 @@ static int read_advisor(struct table *t, bool *put)
     if (gb < 0.0 && ai > 0.0 && gflop >= 0.0) {
         gb = gflop / ai;
     }
-    *put = gflop > 0.0 || gb > 0.0; /* a row without flops and bytes has no work of its own */
+    *put = gflop > 0.0 || gb > 0.0; /* rows without flops and bytes are left out */
     if (!*put || !*row.name) {
         *put = false;
         return 0;

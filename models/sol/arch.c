@@ -10,14 +10,14 @@
 
 #include "base/text.h"
 
-/* A precision is one row here, besides its name in arch.h.
- * Source: the Solar project's BYTES_PER_ELEMENT; TF32 lies in memory as 32 bits. */
+/* One row for each precision of arch.h. Source: the Solar project's BYTES_PER_ELEMENT; TF32 takes
+ * 32 bits in memory. */
 #define MAC_PREFIX "MAC_per_cycle_"
 static const struct {
     const char *name;
     unsigned bits;
-    const char *key;   /* of the rate of multiply-accumulates */
-    const char *roofs; /* their precision in a CPU's model */
+    const char *key;   /* key of the rate of multiply-accumulates */
+    const char *roofs; /* precision of the roofs in a CPU's model */
 } precisions[CARM_SOL_PRECISIONS] = {
     [CARM_SOL_FP64] = {"fp64", 64, MAC_PREFIX "fp64_sm", "dp"},
     [CARM_SOL_FP32] = {"fp32", 32, MAC_PREFIX "fp32_sm", "sp"},
@@ -122,13 +122,13 @@ static const char *const key_names[CARM_SOL_KEY_MAC] = {
     [CARM_SOL_KEY_SRAM_RATE] = "SRAM_byte_per_cycle",
 };
 
-/* Far beyond any machine, near enough to detect a slip of the unit: 1e5 byte/cycle are 100 TB/s
- * at 1 GHz. A whole wafer's SRAM gives some 1e7. */
+/* Limits beyond any machine that detect a wrong unit: 1e5 byte/cycle are 100 TB/s at 1 GHz. A
+ * wafer-scale chip's SRAM gives some 1e7 byte/cycle. */
 #define DRAM_RATE_MOST 1e5
 #define SRAM_RATE_MOST 1e8
 #define MAC_RATE_MOST  1e9
 
-/* Also to detect a slip of the unit: chips run from some 0.2 to 6 GHz. */
+/* Limits that detect a wrong unit: chips run at 0.2 to 6 GHz. */
 static const double freq_least_ghz = 0.05;
 static const double freq_most_ghz = 20.0;
 
@@ -259,8 +259,8 @@ static struct carm_sol_level *last_level(struct carm_sol_arch *arch)
     return &arch->levels[arch->nlevels - 1];
 }
 
-/* Other operations in fp64 keep the rate of an fp64_sm key, and contractions in fp32 that of an
- * fp32_tc key, whichever of the keys comes first. */
+/* Sets a MAC rate. In any order of the keys, other operations in fp64 keep the rate of fp64_sm, and
+ * contractions in fp32 that of fp32_tc. */
 static void put_mac(struct carm_sol_arch *arch, enum carm_sol_precision precision, double value)
 {
     if (precision != CARM_SOL_FP32 || !arch->fp32_tc) {

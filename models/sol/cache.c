@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "models/sol/count.h"
 
-/* When an operation writes each intermediate, and which ones read it, by position in the execution
+/* The operation that writes each intermediate, and its readers, by position in the execution
  * order. */
 struct carm_sol_lifetimes {
     const struct carm_sol_graph *graph;
@@ -18,8 +18,8 @@ struct carm_sol_lifetimes {
     uint32_t *readers; /* positions, ascending, each once */
     uint32_t *
         operands; /* [nuses] bases of intermediates: the distinct ones of each layer, read ones before written ones */
-    uint32_t *reads;  /* [n] by layer: how many operands are read */
-    uint32_t *writes; /* [n] how many after these are written */
+    uint32_t *reads;  /* [n] by layer: number of operands that are read */
+    uint32_t *writes; /* [n] number of operands behind these that are written */
     uint64_t *moved;  /* [nuses] parallel to operands: elements that the layer moves */
 };
 
@@ -29,8 +29,8 @@ static void *zeroed(size_t n, size_t size)
 }
 
 /* Finds the distinct intermediates that a layer reads, and the ones that it writes.
- * slot_of  [ntensors] the place of the tensor in operands; valid where its entry there is in
- *          this layer's part and names it */
+ * slot_of  [ntensors] the tensor's index in operands; valid if this entry is in the layer's part
+ *          and names the tensor */
 static void find_operands(struct carm_sol_lifetimes *v, uint32_t index, uint32_t *slot_of)
 {
     const struct carm_sol_layer *layer = &v->graph->layers[index];
@@ -63,7 +63,7 @@ static void find_operands(struct carm_sol_lifetimes *v, uint32_t index, uint32_t
     }
 }
 
-/* Counts, then places: the readers of tensor t are at first[t] up to first[t + 1]. */
+/* Finds the readers: those of tensor t are at first[t] up to first[t + 1]. */
 static int find_readers(struct carm_sol_lifetimes *v)
 {
     const struct carm_sol_graph *graph = v->graph;
@@ -148,11 +148,11 @@ void carm_sol_lifetimes_close(struct carm_sol_lifetimes *lifetimes)
     }
 }
 
-/* One pass over the execution order with a heap of tensors that may leave. An entry of the heap
- * is valid while its stamp is the tensor's: a touch gives the tensor a new stamp. The old entry
- * is skipped when it comes up. */
+/* One pass over the execution order with a heap of tensors that may be evicted. An entry of the
+ * heap is valid while its stamp is the tensor's: each use gives the tensor a new stamp. Old entries
+ * are skipped when they reach the top. */
 struct entry {
-    uint64_t key; /* the largest goes first */
+    uint64_t key; /* the tensor with the largest key is evicted first */
     uint32_t tensor, stamp;
 };
 
@@ -161,13 +161,13 @@ struct sweep {
     enum carm_sol_policy policy;
     uint64_t capacity;
     uint64_t *bytes; /* [ntensors] bytes of the tensor */
-    uint32_t *stamp; /* [ntensors] of its good entry; starts at 0, which no entry has */
+    uint32_t *stamp; /* [ntensors] of its valid entry; starts at 0, which no entry has */
     uint32_t *next;  /* [ntensors] index of the next reader in readers */
     bool *resident, *in_memory;
     struct entry *heap;
     size_t n, room;
     uint64_t used;     /* bytes of residents */
-    uint64_t *spilled; /* [graph->n] the caller's */
+    uint64_t *spilled; /* [graph->n] of the caller */
 };
 
 static int push(struct sweep *s, struct entry e)
@@ -209,9 +209,9 @@ static bool read_again(const struct sweep *s, uint32_t t)
     return s->next[t] < s->lifetimes->first[t + 1];
 }
 
-/* Where several were used last by the same operation, that with the first slot goes first; where
- * several have the same next reader, that with the largest number.
- * now, slot  when it is used */
+/* Makes a tensor a candidate for eviction. Of tensors last used by one operation, the one in the
+ * first slot is evicted first; of tensors with one next reader, the one with the largest number.
+ * now, slot position and slot of the present use */
 static int offer(struct sweep *s, uint32_t t, uint32_t now, uint32_t slot)
 {
     const uint64_t key = s->policy == CARM_SOL_LRU
@@ -227,7 +227,7 @@ static void leave(struct sweep *s, uint32_t t)
     s->used -= s->bytes[t];
 }
 
-/* A tensor that leaves before its last reader has to be in memory: its writer is charged, once. */
+/* Charges the writer of a tensor that is evicted before its last reader, once. */
 static void write_back(struct sweep *s, uint32_t t)
 {
     if (!s->in_memory[t]) {
@@ -236,7 +236,8 @@ static void write_back(struct sweep *s, uint32_t t)
     }
 }
 
-/* The residents that the operation at hand does not read have entries, so they suffice. */
+/* Evicts tensors until the rest fits. Residents that the current operation does not read have
+ * entries, which suffice. */
 static void make_room(struct sweep *s)
 {
     while (s->used > s->capacity && s->n > 0) {
@@ -248,8 +249,7 @@ static void make_room(struct sweep *s)
     }
 }
 
-/* held  out: bytes of the inputs that are there; they stay until the operation is done, so they lose
- * their entries */
+/* held  out: bytes of the resident inputs, which lose their entries, as they stay until the operation is done */
 static void read_inputs(struct sweep *s, uint32_t index, const uint32_t *operands,
                         const uint64_t *moved, uint64_t *held)
 {
@@ -266,8 +266,8 @@ static void read_inputs(struct sweep *s, uint32_t index, const uint32_t *operand
     }
 }
 
-/* Takes in the tensors that the operation writes, and those that it reads from memory and that
- * have a later reader, where they fit beside the resident inputs. */
+/* Makes tensors resident that fit beside the resident inputs: those that the operation writes, and
+ * those that it reads from memory and that have a later reader. */
 static int take_in(struct sweep *s, uint32_t now, const uint32_t *operands, uint32_t n,
                    uint64_t held)
 {
@@ -349,7 +349,7 @@ static int sweep_over(struct sweep *s, enum carm_sol_precision precision, uint64
                              carm_sol_text(graph, graph->tensors[t]));
         }
     }
-    /* with this, no sum of residents can pass 2^64 either */
+    /* so no sum of residents exceeds 2^64 either */
     if (!find_peak(s, peak)) {
         return carm_fail(err, CARM_EFORMAT,
                          "the intermediates that are alive at once have more than 2^63-1 bytes; "

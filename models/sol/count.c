@@ -74,7 +74,7 @@ static int count_layer(struct counting *c, uint32_t index, struct carm_sol_count
 
 static bool add_counts(struct carm_sol_counts *sum, const struct carm_sol_counts *more)
 {
-    /* the rest are parts of unfused */
+    /* the other members are parts of unfused */
     if (!carm_sol_add(&sum->macs, more->macs) || !carm_sol_add(&sum->other, more->other) ||
         !carm_sol_add(&sum->unfused, more->unfused)) {
         return false;

@@ -10,14 +10,14 @@
 
 enum { RANKS_MAX = 256, DIGITS_MAX = 6, FACTOR_DIGITS_MAX = 9 };
 
-/* Plain ranks give the sizes, which compound ranks then need. */
+/* The first pass takes sizes from plain ranks; the second checks compound ranks with them. */
 enum pass { PLAIN, COMPOUND };
 
 struct rank {
     char name[DIGITS_MAX + 2];
     uint64_t size;
     uint32_t tensor; /* number of the last tensor with the rank, from 1 */
-    bool sized;      /* is somewhere not part of a sum */
+    bool sized;      /* the rank is plain somewhere, so its size is known */
     bool in_input;
 };
 
@@ -25,12 +25,12 @@ struct parse {
     const char *text, *at;
     const struct carm_sol_operands *operands; /* or NULL */
     char *why;
-    enum carm_sol_misfit misfit; /* of a refusal */
+    enum carm_sol_misfit misfit; /* kind of a refusal */
     enum pass pass;
     bool output, compound;          /* a compound rank was seen */
-    uint32_t tensor;                /* in hand, from 1, outputs after inputs */
-    const struct carm_sol_use *use; /* of the graph; NULL: only the syntax is checked */
-    unsigned dims;                  /* of the graph, read so far */
+    uint32_t tensor;                /* number of the current tensor, from 1, outputs after inputs */
+    const struct carm_sol_use *use; /* use in the graph; NULL = only the syntax is checked */
+    unsigned dims;                  /* dimensions of the use read so far */
     size_t nranks;
     struct rank *ranks; /* [RANKS_MAX]; sizes beyond nranks are not set */
 };
@@ -44,7 +44,7 @@ __attribute__((format(printf, 2, 3))) static int bad(const struct parse *p, cons
     return -CARM_EFORMAT;
 }
 
-/* The same of shapes that do not fit: bad(misfit(p, ...), ...) */
+/* Sets the kind of a refusal: bad(misfit(p, ...), ...) */
 static struct parse *misfit(struct parse *p, enum carm_sol_misfit kind)
 {
     p->misfit = kind;
@@ -56,7 +56,7 @@ int carm_sol_product(const uint64_t *factors, size_t n, uint64_t *product)
     bool large = false;
     *product = 1;
     for (size_t i = 0; i < n; i++) {
-        if (factors[i] == 0) { /* with any other sizes */
+        if (factors[i] == 0) { /* whatever the other sizes are */
             *product = 0;
             return 0;
         }
@@ -119,7 +119,7 @@ static struct rank *take_rank(struct parse *p)
     return rank;
 }
 
-/* Notes that the tensor in hand has the rank. */
+/* Notes that the current tensor has the rank. */
 static int note_use(const struct parse *p, struct rank *rank)
 {
     if (p->pass == PLAIN) {
@@ -179,7 +179,7 @@ static int plain_rank(struct parse *p)
     return 0;
 }
 
-/* A whole factor before a rank, as in (2P+R) or (2*P+R). */
+/* Skips a whole factor before a rank, as in (2P+R) or (2*P+R). */
 static int skip_factor(struct parse *p)
 {
     unsigned digits = 0;
@@ -197,10 +197,10 @@ static int skip_factor(struct parse *p)
 
 static int compound_rank(struct parse *p)
 {
-    bool empty = false; /* one of the terms' ranks */
+    bool empty = false; /* a rank of the terms has size 0 */
     p->compound = true;
     do {
-        p->at++; /* the parenthesis, plus or minus */
+        p->at++; /* skips the parenthesis, plus or minus */
         blanks(p);
         int rc = skip_factor(p);
         struct rank *rank = rc ? NULL : take_rank(p);
@@ -252,7 +252,8 @@ static int tensor(struct parse *p)
     return rc;
 }
 
-/* The tensors of one side, separated by commas; of `have` tensors in the layer, from uses on. */
+/* Reads the tensors of one side, separated by commas. have: number of the layer's tensors on this
+ * side, from uses on */
 static int side(struct parse *p, const struct carm_sol_use *uses, uint32_t have)
 {
     const char *what = p->output ? "outputs" : "inputs";
@@ -260,7 +261,7 @@ static int side(struct parse *p, const struct carm_sol_use *uses, uint32_t have)
     uint32_t n = 0;
     do {
         if (n) {
-            p->at++; /* the comma */
+            p->at++; /* skips the comma */
         }
         p->use = uses && n < have ? &uses[n] : NULL;
         p->tensor++;
@@ -348,7 +349,8 @@ static bool multiply(uint64_t a, uint64_t b, uint64_t *product)
     return carm_sol_product(factors, 2, product) == 0;
 }
 
-/* [batch,] channels, then one dimension less than the weight has besides its two of channels */
+/* Counts a convolution. Input and output: [batch,] channels, then as many dimensions as the weight
+ * has beside its two of channels */
 static bool convolution(const struct carm_sol_operands *o, bool transposed, uint64_t *macs)
 {
     const struct carm_sol_use *in = &o->uses[0];
@@ -370,8 +372,9 @@ static bool convolution(const struct carm_sol_operands *o, bool transposed, uint
     if (!transposed) {
         return multiply(out->elements, weight->elements / first, macs);
     }
-    /* With a stride, most places of the kernel meet no input: each input element meets all
-     * weights of its channel. With padding, some of these products fall outside the output. */
+    /* Transposed: with a stride, most positions of the kernel have no input, so each input element
+     * is multiplied with all weights of its channel. With padding, some of these products are
+     * outside the output. */
     uint64_t by_input = 0, by_output = 0;
     const bool counted = to > 0 && multiply(in->elements, weight->elements / first, &by_input) &&
                          multiply(out->elements / to, weight->elements, &by_output);

@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* By policy: elements that pass the last level, and the slowest level of each layer. */
+/* For one policy: elements that miss the last level, and the slowest level of each layer. */
 struct missed {
     uint64_t *spilled;                     /* [n] elements; NULL = nothing known */
     double *level_cycles;                  /* [n] */
     int16_t *level;                        /* [n] -1 = none */
-    uint64_t total;                        /* of spilled */
+    uint64_t total;                        /* sum of spilled */
     uint64_t carried[CARM_SOL_LEVELS_MAX]; /* elements of all layers, by level */
 };
 
@@ -41,8 +41,8 @@ static double level_cycles(const struct carm_sol_layers *layers, size_t level, u
     return rate > 0.0 ? (double)elements * (double)bits / 8.0 / rate : 0.0;
 }
 
-/* Elements that one level carries of each layer. missed: intermediates that have to come from
- * the next outer level */
+/* Adds up the elements that one level carries for each layer. m: intermediates that have to come
+ * from the next outer level */
 static int carry(const struct carm_sol_layers *layers, size_t level, struct missed *m,
                  struct carm_err *err)
 {
@@ -65,8 +65,7 @@ static int carry(const struct carm_sol_layers *layers, size_t level, struct miss
     return 0;
 }
 
-/* An element that a level misses is missed with every larger size, too, even where a policy gets
- * worse with more room. */
+/* Limits misses to those of the smaller level before: a policy may get worse with more room. */
 static void narrow(struct missed *m, const uint64_t *spilled, uint32_t n)
 {
     m->total = 0;
@@ -144,7 +143,7 @@ static void free_missed(struct missed *missed)
 /* The inputs of one roofline: of a layer or of the graph. */
 struct load {
     uint64_t macs, other;
-    uint64_t elements, spilled; /* elements includes the spilled ones */
+    uint64_t elements, spilled; /* elements includes spilled */
     double level_cycles;
     int level;
 };
@@ -186,7 +185,7 @@ static void roof(const struct carm_sol_layers *layers, const struct load *load,
     const struct carm_sol_arch *arch = &layers->arch;
     const double flops = 2.0 * (double)load->macs + (double)load->other;
     *e = (struct carm_sol_estimate){.elements = load->elements, .level = load->level};
-    /* that they fit was checked for all of the graph, unfused */
+    /* no overflow: checked for the whole graph, unfused */
     carm_sol_bytes(load->elements, layers->precision, &e->bytes);
     carm_sol_bytes(load->spilled, layers->precision, &e->spilled_bytes);
     e->tc_cycles = per(load->macs, arch->mac_per_cycle[layers->precision]);
@@ -238,7 +237,8 @@ static void roof_graph(const struct carm_sol_layers *layers, enum carm_sol_model
     roof(layers, &load, e);
 }
 
-/* Sums over the operations, in one order for all models: so termwise less is less in sum, too. */
+/* Sums over the operations, in one order for all models, so that smaller terms give a smaller sum
+ * in spite of rounding. */
 static void sum_layers(const struct carm_sol_layers *layers, enum carm_sol_model model,
                        const struct missed *missed, struct carm_sol_estimate *e)
 {
@@ -271,7 +271,7 @@ static void sum_layers(const struct carm_sol_layers *layers, enum carm_sol_model
     e->level_cycles = level;
     e->bound =
         largest(bound[CARM_SOL_BY_COMPUTE], bound[CARM_SOL_BY_MEMORY], bound[CARM_SOL_BY_LEVEL]);
-    /* no less than the whole graph's: only rounding could make it so */
+    /* at least the whole graph's cycles: rounding could give less */
     set_cycles(layers, e, fmax(cycles, e->cycles));
 }
 
@@ -481,7 +481,7 @@ const char *carm_sol_view_layer_type(const struct carm_sol_view *view, uint32_t 
     return view->graph ? carm_sol_text(view->graph, view->graph->layers[i].type) : "";
 }
 
-/* Where most values of the file's tensors are of another type than the estimate takes. */
+/* A remark if most tensors of the file have another type than the estimate's precision. */
 static char *remark_on_dtype(const struct carm_sol_view *v, char *dst, size_t size)
 {
     static const enum carm_sol_precision as[CARM_SOL_DTYPES] = {

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-enum { TYPE_MAX = 32 }; /* bytes; longer than any name below */
+enum { TYPE_MAX = 32 }; /* bytes; more than any name below has */
 
 struct type {
     const char *type;
@@ -18,7 +18,7 @@ struct type {
 /* The work of each type of operation, in the order of strcmp. The names are PyTorch's.
  * Source: the Solar project's lists of operations without compute, of views, slices and scatters
  * (solar/analysis/graph_analyzer.py). Gathers, and spellings that its lists do not have, are
- * ours. */
+ * carm's. */
 static const struct type table[] = {
     {"__getitem__", CARM_SOL_SLICE},
     {"__setitem__", CARM_SOL_SCATTER},
@@ -134,7 +134,7 @@ static void remark_on_type(const struct carm_sol_graph *graph, const struct carm
 enum carm_sol_dtype carm_sol_dtype_find(const char *word)
 {
     static const struct {
-        const char *start; /* of the word, behind "torch." */
+        const char *start; /* start of the word behind "torch." */
         enum carm_sol_dtype dtype;
     } words[] = {{"float64", CARM_SOL_FLOAT64}, {"float32", CARM_SOL_FLOAT32},
                  {"float16", CARM_SOL_FLOAT16}, {"bfloat16", CARM_SOL_BFLOAT16},

@@ -6,7 +6,7 @@
 /* A layout whose factors are grouped by the dimensions of a shape. */
 struct grouped {
     struct carm_sol_layout layout;
-    unsigned first[CARM_SOL_RANK_MAX + 1]; /* factor with which a dimension begins */
+    unsigned first[CARM_SOL_RANK_MAX + 1]; /* index of a dimension's first factor */
 };
 
 struct carm_sol_layout carm_sol_layout_run(uint64_t offset, uint64_t elements)
@@ -18,7 +18,7 @@ struct carm_sol_layout carm_sol_layout_run(uint64_t offset, uint64_t elements)
     return layout;
 }
 
-/* Joins neighbours that are one factor. */
+/* Joins neighbouring factors that are one factor. */
 static void merge(struct carm_sol_layout *layout)
 {
     unsigned n = 0;
@@ -37,14 +37,14 @@ static void merge(struct carm_sol_layout *layout)
     layout->n = n;
 }
 
-/* From the last dimension to the first: takes factors, splitting one where a dimension begins in it.
- * returns false where a dimension begins between an indivisible factor's digits */
+/* Groups factors by dimensions, from the last to the first. A factor in which a dimension begins is split. returns
+ * false if it cannot be split there */
 static bool group(const struct carm_sol_layout *layout, struct carm_sol_shape shape,
                   struct grouped *g)
 {
     struct carm_sol_layout rest = *layout;
-    struct carm_sol_factor taken[CARM_SOL_FACTORS_MAX]; /* the last first */
-    unsigned end[CARM_SOL_RANK_MAX];                    /* of a dimension, in taken */
+    struct carm_sol_factor taken[CARM_SOL_FACTORS_MAX]; /* in reverse order */
+    unsigned end[CARM_SOL_RANK_MAX];                    /* end of each dimension in taken */
     unsigned n = 0;
     merge(&rest);
     for (unsigned d = shape.rank; d-- > 0;) {
@@ -85,7 +85,7 @@ static bool group(const struct carm_sol_layout *layout, struct carm_sol_shape sh
     return true;
 }
 
-/* returns false where there is no room */
+/* Appends factors. returns false if there are too many */
 static bool append(struct carm_sol_layout *layout, const struct carm_sol_factor *f, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -114,12 +114,12 @@ bool carm_sol_layout_permute(struct carm_sol_layout *layout, struct carm_sol_sha
     return true;
 }
 
-/* The digits of a dimension's factors, the most significant first.
- * out  behind: the factors that remain */
+/* Cuts the factors of a dimension, the most significant first.
+ * out the remaining factors are appended */
 static bool cut_factors(const struct carm_sol_factor *f, unsigned n, uint64_t from, uint64_t count,
                         uint64_t step, struct carm_sol_layout *out)
 {
-    uint64_t minor = 1; /* elements below the first factor */
+    uint64_t minor = 1; /* product of the factors behind the first */
     for (unsigned i = 1; i < n; i++) {
         minor *= f[i].n;
     }

@@ -10,13 +10,13 @@
 /* The sets of roofs of one ISA and thread count; either may be NULL, not both. */
 struct sets {
     const struct carm_roofs *of[CARM_SOL_PRECISIONS]; /* NULL = it has none */
-    /* beside vectors, where no ISA was asked for */
+    /* roofs of tiles beside vectors, if no ISA was requested */
     const struct carm_roofs *tiles[CARM_SOL_PRECISIONS];
     const struct carm_roofs
-        *first; /* the roofs whose clock and names count: those of dp where the model has them */
+        *first; /* the roofs whose clock and names are used: of dp if the model has them */
 };
 
-/* Whether the roofs are of tiles (AMX), which multiply matrices alone. All other operations are measured with
+/* Whether the roofs are of tiles (AMX), which only multiply matrices. All other operations are measured with
  * vectors. */
 static bool is_of_tiles(const struct carm_roofs *r)
 {
@@ -65,7 +65,7 @@ static const struct carm_roofs *find_best(const struct carm_model *model, const 
     return best;
 }
 
-/* The set, and the sets of the other precisions. named: only its ISA is wanted */
+/* Finds the sets of the other precisions for a set. named: only with its ISA */
 static struct sets find_sets(const struct carm_model *model, const struct carm_roofs *best,
                              bool named)
 {
@@ -119,10 +119,10 @@ static double rate_of(const struct carm_roofs *roofs, const char *op)
     return rate;
 }
 
-/* A multiply-accumulate is two flops of the best of fma, mad and dot, of tiles, too; another
- * operation one flop of the better of add and mul. If neither was measured, the rate of single
- * precision counts, to which bf16 is widened, or the rate of the instructions that execute the
- * two flops. */
+/* Sets a precision's rates. A multiply-accumulate is two flops of the best of fma, mad and dot,
+ * also of tiles. Another operation is one flop of the better of add and mul. If neither was
+ * measured, it has the rate of single precision, to which bf16 is widened, or the rate of the
+ * multiply-accumulates' instructions. */
 static void put_precision(struct carm_sol_arch *arch, const struct sets *sets,
                           enum carm_sol_precision precision)
 {
@@ -155,7 +155,7 @@ static double bandwidth_of(const struct carm_roofs *roofs, const char *level)
     return best;
 }
 
-/* The best bandwidth of all precisions: the bytes of a vector do not depend on their meaning. */
+/* The best bandwidth of all precisions: the precision does not change the bytes of a vector. */
 static double best_bandwidth(const struct sets *sets, const char *level)
 {
     double best = 0.0;
@@ -174,9 +174,8 @@ static double dram_bandwidth(const struct sets *sets)
     return peak > 0.0 ? peak : best_bandwidth(sets, "DRAM");
 }
 
-/* The number of instances of a cache that a number of threads reaches, placed one to a core in
- * order. The model knows the machine's threads, its cores and how many threads share an
- * instance. */
+/* The number of instances of a cache that threads reach, placed one to a core in order. It follows
+ * from the machine's threads, cores and threads that share an instance. */
 static uint64_t instances_of(const struct carm_machine *machine, int shared_by, int threads)
 {
     const int cores = machine->cores > 0 ? machine->cores : 1;

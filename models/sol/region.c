@@ -12,8 +12,8 @@
 #include "models/sol/layout.h"
 #include "models/sol/slice.h"
 
-/* A run of neighbouring elements that is read, in grains of a space: its first grain, and the
- * end. Runs have the order of their reads. */
+/* A run of neighbouring elements that a read has, in grains of a space: its first grain, and its
+ * end. Runs are in the order of their reads. */
 struct begin {
     uint64_t first;
     uint32_t space, run;
@@ -24,11 +24,11 @@ struct run {
     uint32_t read;
 };
 
-/* Layouts of one space can be compared: a base's own elements, or those of a view whose place in
- * its base is not known. */
+/* A space in which layouts can be compared: a base's own elements, or the elements of a view whose
+ * place in its base is not known. */
 struct space {
-    uint64_t elements; /* numbers that an element can have */
-    uint64_t most;     /* different elements, at most */
+    uint64_t elements; /* number of element numbers */
+    uint64_t most;     /* most different elements */
     uint64_t grain;    /* divides each run's beginning and length */
     uint64_t period;  /* number of elements after which all layouts repeat; a divisor of elements */
     uint64_t covered; /* elements that were read so far */
@@ -41,7 +41,7 @@ struct place {
     uint32_t space;  /* of PLACED */
     uint32_t layout; /* the same: index */
     uint8_t how;     /* enum how; WHOLE: the base itself, reshaped */
-    bool disordered; /* the elements are known, their order is not */
+    bool disordered; /* the set of elements is known, their order is not */
 };
 
 struct read {
@@ -55,30 +55,31 @@ struct regions {
     const struct carm_sol_traffic *traffic;
     struct carm_err *err;
     struct place *places; /* [ntensors]; of a tensor that is its own base: WHOLE */
-    uint32_t *own;        /* [ntensors] a base's own space, or NONE */
+    uint32_t *own;        /* [ntensors] index of a base's own space, or NONE */
     struct carm_sol_layout *layouts;
     size_t nlayouts, layouts_room;
     struct space *spaces;
     size_t nspaces, spaces_room;
     struct read *reads;   /* by base, in execution order */
     uint32_t *first_read; /* [ntensors + 1] */
-    struct run *runs;     /* [nruns] of one base */
+    struct run *runs;     /* [nruns] runs of one base */
     struct begin *begins;
     uint32_t *heap;
     size_t nruns, runs_room, begins_room, heap_room;
-    uint64_t work; /* runs so far */
+    uint64_t work; /* number of runs so far */
 };
 
 #define NONE UINT32_MAX
 
-/* Runs of one base, and of a whole graph: beyond these a place counts as unknown. */
+/* Limits on the runs of one base and of a whole graph. Beyond them, a read's place counts as
+ * unknown. */
 #define RUNS_MAX ((uint64_t)1 << 22)
 #define WORK_MAX ((uint64_t)1 << 24)
 
 /* ---- places ---- */
 
-/* A use without extents, or whose extents do not give its elements, is one dimension.
- * room  for this dimension */
+/* The shape of a use: one dimension if it has no extents, or extents that contradict its elements.
+ * room for this dimension */
 static struct carm_sol_shape shape_of(const struct regions *r, const struct carm_sol_use *use,
                                       uint64_t *room)
 {
@@ -124,14 +125,14 @@ static int put_layout(struct regions *r, const struct carm_sol_layout *layout, u
                              "the graph", r->err);
 }
 
-/* Whether a use sees its tensor as the maker does. */
+/* Whether a use has all elements of its tensor, as the maker has. */
 static bool seen_whole(const struct regions *r, const struct carm_sol_use *use)
 {
     return use->elements == r->traffic->size[use->tensor];
 }
 
-/* The layout through which a layer sees a tensor, for its own views of it. Where the order of
- * the elements is not known, they form a space of their own, for all views of that layer. */
+/* The layout of a tensor as a layer uses it, for the layer's views of it. Elements in unknown order
+ * get a space of their own, for all views of the layer. */
 static int layout_of(struct regions *r, const struct carm_sol_use *use,
                      struct carm_sol_layout *layout, uint32_t *space)
 {
@@ -169,7 +170,7 @@ static bool reorders(const char *type)
     return is_any(type, words);
 }
 
-/* A rank of an equation begins here: its length, or 0. */
+/* The length of an equation's rank that begins at `at`, or 0. */
 static size_t rank_length(const char *at)
 {
     size_t n = *at >= 'A' && *at <= 'Z';
@@ -179,7 +180,7 @@ static size_t rank_length(const char *at)
     return n;
 }
 
-/* "ABC->ACB": which dimension of the input the output's number i is. */
+/* Reads "ABC->ACB". order: the input's dimension that is dimension i of the output */
 static bool order_of_equation(const char *equation, unsigned rank, unsigned *order)
 {
     const char *names[CARM_SOL_RANK_MAX];
@@ -212,7 +213,8 @@ static bool order_of_equation(const char *equation, unsigned rank, unsigned *ord
     return *at == '\0';
 }
 
-/* The one order that the shapes allow; dimensions of 1 may go anywhere. */
+/* Finds the only order that the shapes allow; dimensions of 1 may be anywhere. returns false for
+ * several orders */
 static bool order_of_shapes(struct carm_sol_shape in, struct carm_sol_shape out, unsigned *order)
 {
     bool taken[CARM_SOL_RANK_MAX] = {false};
@@ -244,8 +246,8 @@ static bool is_order(const unsigned *order, struct carm_sol_shape in, struct car
     return true;
 }
 
-/* An exchange of two dimensions changes the order, whatever an equation says that was made from
- * equal extents. */
+/* Whether a type exchanges two dimensions. It changes the order even if the equation, made from
+ * equal extents, does not show it. */
 static bool exchanges(const char *type)
 {
     static const char *const words[] = {"transpose", "t", "swapaxes", NULL};
@@ -284,7 +286,7 @@ static bool permute(const struct regions *r, const struct carm_sol_layer *layer,
     return carm_sol_layout_permute(layout, in, order);
 }
 
-/* As many elements as before: reshaped, or in another order. */
+/* Places a view of all elements: reshaped, or in another order. */
 static int view_whole(struct regions *r, const struct carm_sol_layer *layer)
 {
     const struct carm_sol_use *in = &r->graph->uses[layer->uses];
@@ -326,7 +328,7 @@ static int view_expanded(struct regions *r, const struct carm_sol_layer *layer)
     return put_layout(r, &layout, space, &r->places[out->tensor]);
 }
 
-/* Whether a piece differs in this dimension alone, or has all but this one. */
+/* Whether a piece differs only in this dimension, or has all dimensions except this one. */
 static bool is_piece(struct carm_sol_shape in, struct carm_sol_shape piece, unsigned dim)
 {
     const unsigned after = in.rank - dim - 1;
@@ -343,7 +345,7 @@ static uint64_t piece_extent(struct carm_sol_shape in, struct carm_sol_shape pie
     return piece.rank == in.rank ? piece.extents[dim] : 1;
 }
 
-/* The dimension along which the outputs are pieces; in.rank = none, or more than one. */
+/* The dimension along which the outputs are pieces; in.rank = none or several. */
 static unsigned split_dimension(const struct regions *r, const struct carm_sol_layer *layer,
                                 struct carm_sol_shape in)
 {
@@ -367,8 +369,8 @@ static unsigned split_dimension(const struct regions *r, const struct carm_sol_l
     return found;
 }
 
-/* Pieces, one after another in a space of their own: their order among the elements is not known, but
- * no two have an element in common. */
+/* Places pieces of unknown position one after another in a space of their own, since no two have an element in
+ * common. */
 static int view_in_order(struct regions *r, const struct carm_sol_layer *layer, uint64_t most)
 {
     const struct carm_sol_use *in = &r->graph->uses[layer->uses];
@@ -452,7 +454,7 @@ static int place_views(struct regions *r)
 
 /* ---- reads ---- */
 
-/* A slice's read of its source. */
+/* Places a slice's read of its source. */
 static int place_slice(struct regions *r, const struct carm_sol_layer *layer, struct read *read)
 {
     const struct carm_sol_use *in = &r->graph->uses[layer->uses];
@@ -475,7 +477,7 @@ static int place_slice(struct regions *r, const struct carm_sol_layer *layer, st
     return rc;
 }
 
-/* Where an input slot's read lies. */
+/* Places an input slot's read. */
 static int place_read(struct regions *r, const struct carm_sol_layer *layer, uint32_t slot,
                       struct read *read)
 {
@@ -499,7 +501,7 @@ static bool counts(const struct regions *r, uint32_t index, uint32_t slot)
            r->traffic->kind[r->traffic->base[r->graph->uses[slot].tensor]] != CARM_SOL_INTERMEDIATE;
 }
 
-/* Collects the reads of each base: counts, then places. */
+/* Collects the reads of each base. */
 static int collect(struct regions *r)
 {
     const struct carm_sol_graph *graph = r->graph;
@@ -543,8 +545,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The number of elements after which a set repeats, through all of the space; the space's own
- * number: it does not repeat. */
+/* The number of elements after which a set repeats, through all of the space; `elements` = it does
+ * not repeat. */
 static uint64_t period_of(const struct carm_sol_layout *set, uint64_t elements)
 {
     const struct carm_sol_factor *f = set->f;
@@ -558,7 +560,7 @@ static uint64_t period_of(const struct carm_sol_layout *set, uint64_t elements)
     return last < f->stride ? f->stride : elements;
 }
 
-/* So that all sets of a space are runs of whole grains in one period. */
+/* Adjusts grain and period of a space so that the set is runs of whole grains in one period. */
 static void fit_space(struct space *s, const struct carm_sol_layout *set)
 {
     uint64_t grain = gcd(s->grain, set->offset);
@@ -569,7 +571,7 @@ static void fit_space(struct space *s, const struct carm_sol_layout *set)
     s->grain = run ? grain : 1;
     const uint64_t period = period_of(set, s->elements);
     assert(period > 0 && s->period > 0);
-    const uint64_t times = period / gcd(s->period, period); /* divides elements, as period does */
+    const uint64_t times = period / gcd(s->period, period); /* a divisor of elements, like period */
     s->period = s->period > s->elements / times ? s->elements : s->period * times;
 }
 
@@ -585,8 +587,8 @@ static int grow_runs(struct regions *r, size_t n)
                                 r->err);
 }
 
-/* Adds the runs of a read in the first period of its space. Where they are too many, its place counts
- * as unknown. returns 0 or -CARM_ENOMEM */
+/* Adds the runs of a read in the first period of its space. If there are too many, the read's place counts as unknown.
+ * returns 0 or -CARM_ENOMEM */
 static int add_runs(struct regions *r, uint32_t index)
 {
     const struct read *read = &r->reads[index];
@@ -628,7 +630,7 @@ static int add_runs(struct regions *r, uint32_t index)
     return rc;
 }
 
-/* By space, then by place. */
+/* Orders by space, then by place. */
 static int by_place(const void *a, const void *b)
 {
     const struct begin *x = a;
@@ -639,13 +641,14 @@ static int by_place(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Assigns each grain of a space to the first read that contains it. begin, end: the space's begins
- * returns its end */
+/* Assigns each grain of a space to the first read that contains it. begin, end: of the base's runs,
+ * sorted by space
+ * returns the end of the space's runs */
 static const struct begin *sweep_space(struct regions *r, const struct begin *begin,
                                        const struct begin *end)
 {
     const uint32_t space = begin->space;
-    uint32_t n = 0; /* runs that cover the place */
+    uint32_t n = 0; /* number of runs that cover the place */
     uint64_t at = 0;
     while (n > 0 || (begin < end && begin->space == space)) {
         at = n == 0 ? begin->first : at;
@@ -683,7 +686,8 @@ static int sweep(struct regions *r, uint32_t first, uint32_t end)
     return 0;
 }
 
-/* Elements of a base that have been read, with a further read: of one space, or by itself. */
+/* Elements of a base that are read so far with a further read: in its space, or by this read
+ * alone. */
 static uint64_t reach(struct regions *r, const struct read *read, uint64_t size)
 {
     if (read->how == WHOLE) {
@@ -705,7 +709,7 @@ static int charge(struct regions *r, uint32_t base, uint64_t *first)
     const uint64_t size = r->traffic->size[base];
     const uint32_t begin = r->first_read[base];
     const uint32_t end = r->first_read[base + 1];
-    uint64_t known = 0; /* charged so far */
+    uint64_t known = 0; /* elements charged so far */
     for (uint32_t i = begin; i < end; i++) {
         if (r->reads[i].how == PLACED) {
             const struct carm_sol_layout set = carm_sol_layout_set(&r->layouts[r->reads[i].layout]);

@@ -14,14 +14,14 @@ enum what { NUMBER, NOTHING, DOTS, RANGE };
 struct arg {
     enum what what;
     int64_t v[3];
-    bool has[3]; /* of a range: not None */
+    bool has[3]; /* for a range: the value is not None */
 };
 
 struct call {
     const char *at;
-    struct arg args[ARGS_MAX]; /* after the tensor */
+    struct arg args[ARGS_MAX]; /* arguments behind the tensor */
     unsigned n;
-    bool list; /* they stood in a list of their own: a tuple of indices */
+    bool list; /* the arguments are in a list of their own: a tuple of indices */
 };
 
 static void blanks(struct call *c)
@@ -95,7 +95,7 @@ static bool argument(struct call *c)
     return number(c, &arg->v[0]);
 }
 
-/* Passes over "Tensor(shape=(2, 3), ...)". */
+/* Skips "Tensor(shape=(2, 3), ...)". */
 static bool tensor(struct call *c)
 {
     unsigned depth = 1;
@@ -128,7 +128,7 @@ static bool arguments(struct call *c)
     return good && word(c, "]") && word(c, ",") && word(c, "{");
 }
 
-/* Keywords after the arguments become arguments. names: NULL-terminated, in the order of arguments */
+/* Turns keywords into arguments. names: NULL-terminated, in the order of arguments */
 static bool keywords(struct call *c, const char *const *names)
 {
     while (!word(c, "}")) {
@@ -147,7 +147,7 @@ static bool keywords(struct call *c, const char *const *names)
     return true;
 }
 
-/* A layout with the extents that its dimensions have left. */
+/* A layout, with the remaining extents of its dimensions. */
 struct part {
     struct carm_sol_layout layout;
     uint64_t extents[CARM_SOL_RANK_MAX];
@@ -176,7 +176,7 @@ static int64_t clamp(int64_t v, int64_t least, int64_t most)
     return v < least ? least : v > most ? most : v;
 }
 
-/* begin:end:step of Python */
+/* Takes Python's begin:end:step of a dimension */
 static bool take_range(struct part *p, unsigned dim, const struct arg *arg)
 {
     const int64_t extent = (int64_t)p->extents[dim];
@@ -228,7 +228,8 @@ static bool take_items(struct part *p, const struct call *c)
     return good;
 }
 
-/* dim, then the range: select index; narrow start, length; slice start, end, step */
+/* Reads dim and the range, and takes them: select index; narrow start, length; slice start, end,
+ * step */
 static bool take_of_dimension(struct part *p, const struct call *c, const char *type)
 {
     struct arg dim = c->n > 0 ? c->args[0] : (struct arg){.what = NUMBER};

@@ -12,7 +12,7 @@ static const char sweep_form[] =
     "--sweep takes a figure of the architecture and its range, such as "
     "DRAM_byte_per_cycle=500:4000, with :STEPS (2 to 10000) and :log behind it";
 
-/* The name before '='. returns the text behind it, or NULL */
+/* Reads the name before '='. returns the text behind it, or NULL */
 static const char *take_key(const char *text, char *key)
 {
     const size_t n = strcspn(text, "=,:");
@@ -24,7 +24,7 @@ static const char *take_key(const char *text, char *key)
     return text + n + 1;
 }
 
-/* A finite number that ends at one of the characters of stop, or at the text's end. returns the
+/* Reads a finite number that ends at a character of stop or at the text's end. returns the
  * text behind it, or NULL */
 static const char *take_number(const char *text, const char *stop, double *value)
 {
@@ -51,7 +51,7 @@ int carm_sol_set(struct carm_sol_arch *arch, const char *list, struct carm_err *
     return 0;
 }
 
-/* ":STEPS", ":log", or both in this order */
+/* Reads ":STEPS", ":log", or both in this order */
 static bool take_steps(const char *text, struct carm_sol_sweep *sweep)
 {
     double steps = 11.0;
@@ -80,7 +80,7 @@ int carm_sol_sweep_parse(const char *text, struct carm_sol_sweep *sweep, struct 
     return 0;
 }
 
-/* Capacities are whole bytes. */
+/* Whether a key's values are whole numbers: bytes of capacities. */
 static bool is_whole(const char *key)
 {
     const size_t n = strlen(key), m = strlen("_capacity");
@@ -90,8 +90,7 @@ static bool is_whole(const char *key)
 static double value_at(const struct carm_sol_sweep *s, size_t i)
 {
     const double share = (double)i / (double)(s->steps - 1);
-    if (i == 0 ||
-        i + 1 == s->steps) { /* the first and last values are exactly the requested values */
+    if (i == 0 || i + 1 == s->steps) { /* the first and last value are exact */
         return i == 0 ? s->from : s->to;
     }
     const double value =

@@ -8,9 +8,9 @@ static void *zeroed(size_t n, size_t size)
     return calloc(n > 0 ? n : 1, size);
 }
 
-enum { SEEN_TAKEN = 1, SEEN_WEIGHT = 2 }; /* of a tensor, by any layer */
+enum { SEEN_TAKEN = 1, SEEN_WEIGHT = 2 }; /* marks of a tensor, by any layer */
 
-/* The inputs of the rule for one kind. */
+/* The sums that the rules of the kinds use. */
 struct sums {
     uint64_t inputs, outputs;
 };
@@ -53,7 +53,7 @@ static uint32_t table_slot(const struct carm_sol_use *uses, const struct carm_so
     return layer->inputs - 1;
 }
 
-/* Rows of the table, and the elements of the other inputs beyond it. */
+/* Moves rows of the table, and of the other inputs the elements beyond these. */
 static void move_embedding(const struct carm_sol_use *uses, const struct carm_sol_layer *layer,
                            const struct sums *sums, uint64_t *moved)
 {
@@ -72,8 +72,8 @@ static void move_embedding(const struct carm_sol_use *uses, const struct carm_so
     }
 }
 
-/* A scatter writes into its largest input; the last of the other inputs is the written data,
- * inputs between are indices. */
+/* Moves of a scatter, which writes into its largest input. The last other input is the written
+ * data, inputs between are indices. */
 static void move_scatter(const struct carm_sol_use *uses, const struct carm_sol_layer *layer,
                          uint64_t *moved)
 {
@@ -98,7 +98,7 @@ static void move_all(const struct carm_sol_use *uses, uint32_t from, uint32_t to
     }
 }
 
-/* moved has the layer's slots, all 0 before */
+/* moved [slots of the layer] 0 before the call */
 static void move_slots(const struct carm_sol_use *uses, const struct carm_sol_layer *layer,
                        const struct sums *sums, uint64_t *moved)
 {
@@ -132,7 +132,8 @@ static void move_slots(const struct carm_sol_use *uses, const struct carm_sol_la
     }
 }
 
-/* Whether no layer makes any input, views apart, and one is no weight and no view of one. */
+/* Whether no layer makes any of the inputs, apart from views, and one input is neither a weight nor
+ * a view of a weight. */
 static bool from_nowhere(const struct carm_sol_graph *graph, const struct carm_sol_layer *layer,
                          const uint32_t *base, const uint8_t *seen)
 {
@@ -147,8 +148,8 @@ static bool from_nowhere(const struct carm_sol_graph *graph, const struct carm_s
     return data;
 }
 
-/* From the last layer to the first: which tensors an operation takes, by itself or through views. Of a
- * view's further inputs only the shape is wanted. */
+/* Marks tensors that an operation takes, directly or through views, from the last layer to the first. Of a view's
+ * inputs behind the first only the shape matters. */
 static void see(const struct carm_sol_graph *graph, bool starts, struct carm_sol_traffic *traffic,
                 uint8_t *seen)
 {
@@ -173,7 +174,7 @@ static void see(const struct carm_sol_graph *graph, bool starts, struct carm_sol
     }
 }
 
-/* Tensors that any layer has as a weight: these tensors, and the tensors that they are views of. */
+/* Marks tensors that any layer has as a weight, and the bases of these tensors. */
 static void see_weights(const struct carm_sol_graph *graph, const uint32_t *base, uint8_t *seen)
 {
     for (uint32_t l = 0; l < graph->n; l++) {
@@ -197,7 +198,7 @@ static bool has_starts(const struct carm_sol_graph *graph)
     return false;
 }
 
-/* In execution order, so that a view's own input is known. */
+/* Finds bases in execution order, so that the base of a view's input is known. */
 static void find_bases(const struct carm_sol_graph *graph, struct carm_sol_traffic *traffic)
 {
     for (uint32_t t = 0; t < graph->ntensors; t++) {
@@ -216,8 +217,8 @@ static void find_bases(const struct carm_sol_graph *graph, struct carm_sol_traff
     }
 }
 
-/* An output that no layer takes need not leave the chip where another output of its layer is
- * taken. */
+/* Marks an output that no layer takes as taken, if another output of its layer is taken: it need
+ * not leave the chip. */
 static void take_together(const struct carm_sol_graph *graph, uint8_t *seen)
 {
     for (uint32_t l = 0; l < graph->n; l++) {
@@ -248,8 +249,8 @@ static void classify(const struct carm_sol_graph *graph, struct carm_sol_traffic
     }
 }
 
-/* The maker's shape gives a tensor's elements; without a maker, the largest shape that a layer
- * sees. */
+/* Sets sizes and moves. A tensor's elements are those of its maker's shape, or of the largest shape
+ * that a layer has for it. */
 static int move_layers(const struct carm_sol_graph *graph, struct carm_sol_traffic *traffic,
                        struct carm_err *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading of a fleet. Where the caller gives threads, each parses one file or row at a time. */
+/* Reading of a fleet. With threads from the caller, each thread parses one file or row at a
+ * time. */
 #include "models/file/fleet/read.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ enum { LINE_MAX_BYTES = 64 << 20 };
 
 /* ---- the text of one model or row ---- */
 
-/* The reader puts the file's name before its reason, and has none here. */
+/* Removes the file's name, which is empty here, from the front of the reader's reason. */
 static void strip_name(struct carm_err *err)
 {
     if (strncmp(err->text, ": ", 2) == 0) {
@@ -31,8 +32,8 @@ static void strip_name(struct carm_err *err)
     }
 }
 
-/* Wrong curves and members that an older version did not write are no matter for a fleet. Rounds are many
- * numbers; only whether there are some is. */
+/* A fleet accepts wrong curves, and members that an older version did not write. Rounds are many numbers, so they are
+ * not parsed: only their presence is noted. */
 static int parse_model(const char *text, size_t size, struct carm_fleet_item *item,
                        struct carm_err *err)
 {
@@ -47,7 +48,7 @@ static int parse_model(const char *text, size_t size, struct carm_fleet_item *it
     return rc;
 }
 
-/* A member that may be missing or null. */
+/* Whether a member is present and not null. */
 static bool has(const struct carm_jread *r, json_t *root, const char *name)
 {
     const json_t *v = json_object_get(root, name);
@@ -64,7 +65,7 @@ static void get_job(struct carm_jread *r, json_t *root, char *dst, size_t size)
     }
 }
 
-/* The texts that may be long are cut: a reason is for people. */
+/* A long reason is cut, as it is for people. */
 static void get_reason(struct carm_jread *r, json_t *root, char *dst, size_t size)
 {
     const char *s = json_string_value(json_object_get(root, "reason"));
@@ -100,7 +101,8 @@ static void read_members(struct carm_jread *r, json_t *root, struct carm_fleet_i
     get_reason(r, root, item->reason, sizeof item->reason);
 }
 
-/* The row with null in the model's place, so that its thousands of values are read once. */
+/* Parses the row with null in place of its model, so that the model's thousands of values are
+ * parsed only once. */
 static int parse_row(const char *text, size_t size, const struct carm_span *model,
                      struct carm_fleet_item *item, struct carm_err *err)
 {
@@ -208,7 +210,7 @@ static int take_entry(struct list *list, FTSENT *e, struct carm_err *err)
         return carm_fail(err, CARM_EIO, "cannot read the folder %.256s: %s", e->fts_path,
                          strerror(e->fts_errno));
     case FTS_F:
-    case FTS_DEFAULT: /* a pipe or a device, which could keep us for ever */
+    case FTS_DEFAULT: /* a pipe or a device, whose reading may never end */
         if (e->fts_level == FTS_ROOTLEVEL) {
             return add_name(list, e->fts_path, err);
         }
@@ -246,7 +248,7 @@ static int walk(struct list *list, char *path, struct carm_err *err)
     return rc;
 }
 
-/* The model and row files of files and folders, sorted within each folder.
+/* Lists the model and row files of files and folders, sorted within each folder.
  * returns 0, -CARM_EIO (a path is not there, a folder has none) or -CARM_ENOMEM */
 static int list_files(char *const *paths, size_t n, struct list *list, struct carm_err *err)
 {
@@ -264,13 +266,13 @@ struct reader {
     struct carm_fleet *fleet;
     struct list files;
     size_t next;
-    FILE *lines; /* the file of rows in hand: */
+    FILE *lines; /* the file of rows being read: */
     int lines_fd;
     size_t pending; /* bytes read behind the last end of a line */
     const char *file;
     size_t line;
     bool ceilings;
-    int rc; /* ends all threads */
+    int rc; /* a failure ends all threads */
     struct carm_err *err;
 };
 
@@ -357,7 +359,7 @@ static void close_lines(struct reader *r)
     }
 }
 
-/* Reads for the stream of rows, up to a line that is too long: getline alone has no limit. */
+/* Reads for the stream of rows, and ends it at a line that is too long: getline has no limit. */
 static ssize_t read_lines(void *context, char *buffer, size_t size)
 {
     struct reader *r = context;
@@ -401,7 +403,7 @@ static void open_lines(struct reader *r, const char *file)
     }
 }
 
-/* A line of the file of rows. returns false at its end */
+/* Takes a line of the file of rows. returns false at the file's end */
 static bool next_line(struct reader *r, struct work *w)
 {
     while (r->lines) {
@@ -434,7 +436,7 @@ static bool has_rows(const char *file)
     return n > 6 && strcmp(file + n - 6, ".jsonl") == 0;
 }
 
-/* Under the lock. returns false when nothing is left */
+/* Takes the next work, under the lock. returns false when nothing is left */
 static bool take(struct reader *r, struct work *w)
 {
     while (!r->rc) {
@@ -509,7 +511,7 @@ static void *work(void *arg)
 
 /* ---- rows in the order of files and lines ---- */
 
-/* Sorts by file and line, so that the result does not depend on the order in which threads end. */
+/* Sorts by file and line, so that the result does not depend on the order of the threads. */
 static int by_place(const char *file_a, size_t line_a, const char *file_b, size_t line_b)
 {
     const int files = strcmp(file_a, file_b);

@@ -107,7 +107,7 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
         carm_fleet_file_close(file, NULL);
         return fail(err, name, e);
     }
-    /* file systems without locks (some NFS mounts) answer otherwise: go on there */
+    /* file systems without locks (some NFS mounts) give other errors, which are ignored */
     if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         carm_fleet_file_close(file, NULL);
         return carm_fail(
@@ -136,7 +136,7 @@ int carm_fleet_file_append(struct carm_fleet_file *file, const char *line, struc
         }
         if (n <= 0) {
             const int e = n < 0 ? errno : ENOSPC;
-            /* where this fails as well, end_last_line saves the next job's rows */
+            /* if this fails, too, end_last_line protects the next job's rows */
             (void)!ftruncate(file->fd, st.st_size);
             return fail(err, file->name, e);
         }

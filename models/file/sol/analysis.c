@@ -24,7 +24,7 @@ enum key {
     KEYS,
 };
 
-/* The counts of one map: total's, or a layer's. */
+/* The counts of one map: of total or of a layer. */
 struct values {
     uint64_t v[KEYS];
     size_t line[KEYS]; /* 0 = not given */
@@ -42,7 +42,7 @@ struct reader {
     uint64_t sums[KEYS];  /* of the layers */
     uint32_t given[KEYS]; /* number of layers with the key */
     size_t room;          /* layers for which the arrays have room */
-    uint64_t twice;       /* elements of outputs that a total may have counted more than once */
+    uint64_t twice;       /* elements of outputs that the total may count more than once */
     bool has_total, has_layers;
 };
 
@@ -76,7 +76,7 @@ static int read_value(struct reader *r, struct values *values, int key,
     return carm_yaml_count(r->yaml, item, key_names[key], &values->v[key], r->err);
 }
 
-/* Counts the outputs that tensor_shapes has: { inputs: [...], outputs: [...] } */
+/* Counts the outputs in tensor_shapes: { inputs: [...], outputs: [...] } */
 static int read_shapes(struct reader *r, struct values *values, const struct carm_yaml_item *map)
 {
     int rc = 0;
@@ -96,7 +96,7 @@ static int read_shapes(struct reader *r, struct values *values, const struct car
     return rc;
 }
 
-/* Reads a map; keys that are no count are passed over. values: where is set, the rest 0 */
+/* Reads a map; keys that are not counts are ignored. values: `where` is set, the rest is 0 */
 static int read_values(struct reader *r, struct values *values, const struct carm_yaml_item *map)
 {
     int rc = 0;
@@ -122,7 +122,7 @@ static int read_values(struct reader *r, struct values *values, const struct car
     return rc;
 }
 
-/* part of whole, both given */
+/* Refuses a part that is larger than the whole, if both are given. */
 static int check_part(const struct reader *r, const struct values *v, enum key part, enum key whole)
 {
     if (v->line[part] == 0 || v->line[whole] == 0 || v->v[part] <= v->v[whole]) {
@@ -184,7 +184,7 @@ static int check_values(const struct reader *r, const struct values *v)
     return rc ? rc : check_sums(r, v);
 }
 
-/* v was checked: the parts are no more than the whole */
+/* v was checked: no part exceeds the whole */
 static void count_values(const struct values *v, struct carm_sol_counts *c)
 {
     c->macs = v->v[MACS];
@@ -230,7 +230,8 @@ static int add_sums(struct reader *r, const struct values *v)
     return 0;
 }
 
-/* Solar has counted all outputs of a layer for each of them, where these are the model's. */
+/* Adds repeated outputs: if a layer's outputs are the model's, Solar counts all of them for each of
+ * them. */
 static void add_twice(struct reader *r, const struct values *v)
 {
     const uint64_t more = v->outputs > 1 && !v->taken ? v->outputs - 1 : 0;
@@ -240,7 +241,7 @@ static void add_twice(struct reader *r, const struct values *v)
     }
 }
 
-/* id: the layer's key; its counts follow */
+/* Reads a layer. id: its key, which its counts follow */
 static int read_layer(struct reader *r, const struct carm_yaml_item *id)
 {
     int rc = make_room(r);
@@ -293,9 +294,9 @@ static int read_section(struct reader *r, const struct carm_yaml_item *key)
     return total ? read_values(r, &r->total, key + 1) : layers ? read_layers(r, key + 1) : 0;
 }
 
-/* A total with more external elements than all elements, or than the layers' sum, counts outputs
- * more than once. The layers are right then: their sum without the repetitions is taken. A total
- * that repetitions do not explain stays unchanged and is refused. */
+/* Corrects a total whose external elements exceed all elements or the layers' sum: it counts
+ * outputs more than once. The layers' sum without the repetitions replaces it. A total that
+ * repetitions do not explain is unchanged, and is refused later. */
 static void correct_total(struct reader *r)
 {
     struct values *t = &r->total;
@@ -334,7 +335,7 @@ static int read_file(struct reader *r)
     return check_values(r, &r->total);
 }
 
-/* The layers' sums against total's, where all layers and total have the key. */
+/* Compares the layers' sums with the total, for keys that the total and all layers have. */
 static int check_layers(struct reader *r)
 {
     static const enum key equal[] = {MACS, OTHER, UNFUSED, INTERMEDIATE, MODEL_IO};
@@ -380,8 +381,7 @@ static int finish(struct reader *r)
             t->v[OTHER] = r->sums[OTHER];
         }
         if (t->line[INTERMEDIATE] == 0) {
-            /* intermediate elements of the layers: unfused - fused at most in each layer, so the total's fused
-             * elements are fewer */
+            /* a layer's intermediate elements: at most unfused - fused. So the total's fused elements are fewer */
             t->line[INTERMEDIATE] = t->map;
             for (uint32_t i = 0; i < a->n; i++) {
                 t->v[INTERMEDIATE] += a->layers[i].intermediate;

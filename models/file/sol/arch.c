@@ -12,12 +12,12 @@ struct reader {
     struct carm_yaml *yaml;
     struct carm_err *err;
     struct carm_sol_arch arch;
-    bool seen[CARM_SOL_KEYS]; /* the key stood there */
-    bool has[CARM_SOL_KEYS];  /* with a value */
+    bool seen[CARM_SOL_KEYS]; /* the file has the key */
+    bool has[CARM_SOL_KEYS];  /* the key has a value */
     bool has_name, has_source, has_note;
 };
 
-/* A name that goes to terminals: copied where it fits and has no control characters. */
+/* Copies a name that goes to terminals. Refuses one that is too long or has control characters. */
 static int read_text(struct reader *r, const char *what, const struct carm_yaml_item *item,
                      char *dst, size_t size)
 {

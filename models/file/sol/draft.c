@@ -54,14 +54,14 @@ struct reader {
     struct carm_yaml *yaml;       /* the draft's */
     struct carm_err *err;         /* the draft's */
     uint32_t *tensor_of;          /* [names.n] tensor of that name, or CARM_SOL_NONE */
-    uint32_t names_room;          /* of this and of the draft's layer_of */
+    uint32_t names_room;          /* of tensor_of and of the draft's layer_of */
     size_t layers_room, first_out_room, uses_room, use_lines_room, tensors_room, extents_room;
-    struct carm_sol_layer *layer; /* the layer in hand */
+    struct carm_sol_layer *layer; /* the layer being read */
 };
 
 /* ---- room and refusals ---- */
 
-/* Turns a failure without words (-CARM_ENOMEM, -CARM_EFORMAT: too large) into one with words. */
+/* Adds the message to a failure without one (-CARM_ENOMEM; -CARM_EFORMAT: too large). */
 static int fail(const struct reader *r, int rc)
 {
     if (rc == -CARM_EFORMAT) {
@@ -72,7 +72,7 @@ static int fail(const struct reader *r, int rc)
     return carm_fail(r->err, CARM_ENOMEM, "not enough memory for the graph");
 }
 
-/* Makes room for more members after the first used. array: the address of a pointer */
+/* Makes room for `more` members behind the first `used`. array: the address of a pointer */
 static int grow(const struct reader *r, void *array, size_t *room, size_t used, size_t more,
                 size_t size)
 {
@@ -96,7 +96,7 @@ int carm_sol_draft_refuse(const struct carm_sol_draft *draft, const struct carm_
                             draft->names.text + layer->id, reason);
 }
 
-/* The layer in hand. */
+/* Refuses the current layer. */
 static int refuse(const struct reader *r, const struct carm_yaml_item *item, enum key key,
                   const char *reason)
 {
@@ -131,7 +131,7 @@ static int number_of(struct reader *r, const struct carm_yaml_item *item, uint32
 
 /* ---- values of a layer's keys ---- */
 
-/* NULL: the key is not given, and the offset stays 0, that of "" */
+/* item: NULL = the key is not given; the offset stays 0, which is "" */
 static int read_text(struct reader *r, enum key key, const struct carm_yaml_item *item,
                      uint32_t *offset)
 {
@@ -157,7 +157,7 @@ static int read_flag(struct reader *r, enum key key, const struct carm_yaml_item
                : carm_yaml_bool(r->yaml, item, keys[key].name, flag, r->err);
 }
 
-/* A list of each side: { inputs: [...], outputs: [...] }; NULL where the key is not given, or null. */
+/* Reads a list for each side: { inputs: [...], outputs: [...] }; NULL = the key is missing or null. */
 static int read_sides(struct reader *r, enum key key, const struct carm_yaml_item *map,
                       const struct carm_yaml_item *lists[2])
 {
@@ -198,7 +198,7 @@ static int read_sides(struct reader *r, enum key key, const struct carm_yaml_ite
     return rc;
 }
 
-/* The first member of a list and the one after a member; NULL = none. */
+/* The member of a list after `before`, the first for before NULL; NULL = none. */
 static const struct carm_yaml_item *member(const struct carm_yaml_item *list,
                                            const struct carm_yaml_item *before)
 {
@@ -215,7 +215,7 @@ static size_t count_members(const struct carm_yaml_item *list)
     return n;
 }
 
-/* Only counted: a remark says where the estimate's precision is another. */
+/* Counts types: a remark names tensors of another type than the estimate's precision. */
 static int count_dtypes(struct reader *r, const struct carm_yaml_item *list)
 {
     for (const struct carm_yaml_item *m = NULL; (m = member(list, m)) != NULL;) {
@@ -238,7 +238,7 @@ static int read_name(struct reader *r, enum key key, const struct carm_yaml_item
                : number_of(r, item, number);
 }
 
-/* item: NULL = Solar writes no role of tensors whose name it had to make up */
+/* item: NULL = no role: Solar writes none for tensors whose names it made up */
 static int read_role(struct reader *r, int side, const struct carm_yaml_item *item, uint8_t *role)
 {
     static const char *const words[] = {[CARM_SOL_INPUT] = "input",
@@ -330,7 +330,7 @@ static int read_use(struct reader *r, int side, const struct carm_yaml_item *nam
     return 0;
 }
 
-/* The tensors of one side. */
+/* Reads the tensors of one side. */
 static int read_uses(struct reader *r, int side, const struct carm_yaml_item *names,
                      const struct carm_yaml_item *roles, const struct carm_yaml_item *shapes,
                      uint32_t *count)
@@ -339,7 +339,8 @@ static int read_uses(struct reader *r, int side, const struct carm_yaml_item *na
     uint32_t **lines = &r->draft->use_lines;
     const size_t nshapes = count_members(shapes);
     size_t n = count_members(names), nroles = count_members(roles);
-    /* Solar writes no shape for a scalar input of the model: its readers have one */
+    /* Solar writes no shape for a scalar input of the model; the layers that read it have its
+     * shape */
     if (side && r->layer->kind == CARM_SOL_START && nshapes < n) {
         n = nshapes;
         nroles = nroles < n ? nroles : n;
@@ -351,7 +352,7 @@ static int read_uses(struct reader *r, int side, const struct carm_yaml_item *na
             "needs an entry in all three",
             sides[side], n, nroles, nshapes);
     }
-    /* room for one more: an array, too, where no layer has a tensor */
+    /* room for one more, so that the array exists even if no layer has a tensor */
     int rc = grow(r, &graph->uses, &r->uses_room, graph->nuses, n + 1, sizeof *graph->uses);
     rc = rc ? rc : grow(r, lines, &r->use_lines_room, graph->nuses, n, sizeof **lines);
     const struct carm_yaml_item *name = NULL, *role = NULL, *shape = NULL;
@@ -365,7 +366,7 @@ static int read_uses(struct reader *r, int side, const struct carm_yaml_item *na
     return rc;
 }
 
-/* The names of layers on one side of connections. */
+/* Reads the names of layers on one side of connections. */
 static int read_links(struct reader *r, const struct carm_yaml_item *list, struct carm_sol_list *to,
                       uint32_t *count)
 {
@@ -384,7 +385,7 @@ static int read_links(struct reader *r, const struct carm_yaml_item *list, struc
 
 /* ---- layers ---- */
 
-/* The values of a layer's keys; NULL = not given */
+/* Finds the values of a layer's keys; NULL = not given */
 static int find_values(struct reader *r, const struct carm_yaml_item *map,
                        const struct carm_yaml_item *values[NKEYS])
 {
@@ -411,7 +412,7 @@ static int find_values(struct reader *r, const struct carm_yaml_item *map,
     return rc;
 }
 
-/* The layer in hand, whose id and line are set. */
+/* Reads the current layer, whose id and line are set. */
 static int read_layer(struct reader *r, const struct carm_yaml_item *map)
 {
     const struct carm_yaml_item *values[NKEYS] = {NULL};
@@ -449,7 +450,7 @@ static int read_layer(struct reader *r, const struct carm_yaml_item *map)
     return rc ? rc : read_links(r, links[1], &r->draft->outs, &outs);
 }
 
-/* key: the layer's id; its value follows */
+/* Reads a layer. key: its id, which its value follows */
 static int read_entry(struct reader *r, const struct carm_yaml_item *key)
 {
     struct carm_sol_draft *draft = r->draft;
@@ -468,7 +469,7 @@ static int read_entry(struct reader *r, const struct carm_yaml_item *key)
             carm_names_text(&draft->names, id), graph->layers[draft->layer_of[id]].line);
     }
     rc = grow(r, &graph->layers, &r->layers_room, graph->n, 1, sizeof *graph->layers);
-    /* one more than layers: where the last one ends */
+    /* one more than layers: the end of the last layer */
     rc = rc ? rc
             : grow(r, &draft->first_out, &r->first_out_room, graph->n, 2, sizeof *draft->first_out);
     if (rc) {

@@ -20,9 +20,9 @@ struct check {
     struct carm_sol_draft *draft;
     struct carm_sol_graph *graph; /* the draft's */
     struct carm_err *err;         /* the draft's */
-    /* [graph->nlinks] links the other way round, each list in the file's order */
+    /* [graph->nlinks] the links reversed: each layer's successors, in the file's order */
     uint32_t *successors;
-    uint32_t *first_successor; /* [graph->n + 2]; the edges of layer i end where those of i + 1
+    uint32_t *first_successor; /* [graph->n + 2]; the successors of layer i end where those of i + 1
                                 * begin */
 };
 
@@ -38,11 +38,11 @@ static const char *id_of(const struct check *c, uint32_t layer)
 
 /* ---- connections ---- */
 
-/* One side of a layer's connections: names become layers, repetitions and names of no layer go away.
- * A name of no layer is a tensor from outside the graph, or a reader there.
- * from   the first of the layer's in the list
- * n      how many there are; out: how many are left
- * kept   of the list, so far
+/* Replaces the names on one side of a layer's connections by layers. Repetitions are dropped, and names of no layer:
+ * tensors from outside the graph, or readers there.
+ * from   index of the layer's first name in the list
+ * n      number of the layer's names; out: number of layers that are left
+ * kept   number of entries of the list kept so far
  * stamp  [layers] the last layer, plus 1, that named it */
 static int resolve(const struct check *c, uint32_t layer, struct carm_sol_list *list, size_t from,
                    uint32_t *n, size_t *kept, const char *side, uint32_t *stamp)
@@ -87,10 +87,11 @@ static int resolve_all(const struct check *c, uint32_t *stamps)
     return rc;
 }
 
-/* How a layer is known to come before another. */
+/* The connections that tell that a layer comes before another. */
 enum { BY_INPUTS = 1, BY_OUTPUTS = 2 };
 
-/* Calls back for each pair: connections in both directions, then tensors. by: 0 for a tensor */
+/* Calls `found` for each pair of layers: connections in both directions, then tensors. by: 0 for a
+ * tensor */
 static void each_link(const struct check *c,
                       void (*found)(void *data, uint32_t from, uint32_t to, unsigned by),
                       void *data)
@@ -114,8 +115,8 @@ static void each_link(const struct check *c,
 }
 
 struct links {
-    uint64_t *v;     /* from << 2 | by, of each layer together */
-    uint32_t *first; /* [layers + 2] the first of each layer, and the end */
+    uint64_t *v;     /* from << 2 | by, grouped by layer */
+    uint32_t *first; /* [layers + 2] index of each layer's first link, and the end */
 };
 
 static void count_link(void *data, uint32_t from, uint32_t to, unsigned by)
@@ -132,8 +133,8 @@ static void place_link(void *data, uint32_t from, uint32_t to, unsigned by)
     links->v[links->first[to + 1]++] = (uint64_t)from << 2 | by;
 }
 
-/* Each predecessor once. mark: [layers] where it is in the graph's links, good where it names it there
- * behind the layer's first one; by: [links] how it is known */
+/* Keeps each predecessor once. mark: [layers] the predecessor's index in the graph's links, valid if that link is of
+ * the current layer and names it; by: [links] the connections that tell it */
 static void keep_links(struct check *c, const struct links *all, uint32_t *mark, uint8_t *by)
 {
     struct carm_sol_graph *graph = c->graph;
@@ -160,7 +161,7 @@ static void keep_links(struct check *c, const struct links *all, uint32_t *mark,
     graph->nlinks = n;
 }
 
-/* The same the other way round: sorted by counting, so that each list is in the file's order. */
+/* Finds each layer's successors by a counting sort, so that each list is in the file's order. */
 static int find_successors(struct check *c)
 {
     const struct carm_sol_graph *graph = c->graph;
@@ -184,7 +185,7 @@ static int find_successors(struct check *c)
     return 0;
 }
 
-/* The order of layers, from all tensors and connections. */
+/* Links layers by all tensors and connections. */
 static int link_layers(struct check *c)
 {
     struct carm_sol_graph *graph = c->graph;
@@ -217,7 +218,8 @@ out:
 
 static int check_links(struct check *c)
 {
-    uint32_t *stamps = calloc((size_t)c->graph->n * 2, sizeof *stamps); /* two for each layer */
+    uint32_t *stamps = calloc((size_t)c->graph->n * 2, sizeof *stamps); /* two stamps for each
+                                                                         * layer */
     int rc = stamps ? resolve_all(c, stamps) : no_memory(c->err);
     rc = rc ? rc : link_layers(c);
     free(stamps);
@@ -226,7 +228,7 @@ static int check_links(struct check *c)
 
 /* ---- execution order ---- */
 
-/* Kahn's algorithm with the ready layers in a heap by their place in the file: the smallest is first. */
+/* Kahn's algorithm. The ready layers are in a heap, the earliest layer of the file first. */
 
 enum { CYCLE_NAMES = 4, CYCLE_TEXT = 200 };
 
@@ -243,8 +245,8 @@ static bool file_is_ordered(const struct carm_sol_graph *graph)
     return true;
 }
 
-/* waits  [layers] predecessors that are not done; heap [layers]
- * returns how many layers found their place */
+/* waits [layers] number of predecessors that are not done; heap [layers]
+ * returns the number of sorted layers */
 static uint32_t sort(const struct check *c, uint32_t *waits, uint32_t *heap)
 {
     struct carm_sol_graph *graph = c->graph;
@@ -270,7 +272,7 @@ static uint32_t sort(const struct check *c, uint32_t *waits, uint32_t *heap)
     return done;
 }
 
-/* A predecessor that waits, too: each layer that waits has one. */
+/* A predecessor that also waits: each waiting layer has one. */
 static uint32_t waiting_before(const struct carm_sol_graph *graph, const uint32_t *waits,
                                uint32_t layer)
 {
@@ -281,7 +283,7 @@ static uint32_t waiting_before(const struct carm_sol_graph *graph, const uint32_
     return graph->links[i];
 }
 
-/* Names a cycle among the layers that wait. seen: [layers] room */
+/* Refuses a graph and names a cycle among the waiting layers. seen: [layers] scratch */
 static int refuse_cycle(const struct check *c, const uint32_t *waits, uint32_t *seen)
 {
     const struct carm_sol_graph *graph = c->graph;
@@ -297,7 +299,7 @@ static int refuse_cycle(const struct check *c, const uint32_t *waits, uint32_t *
         seen[at] = 1;
         at = waiting_before(graph, waits, at);
     }
-    uint32_t first = at; /* of the cycle in the file */
+    uint32_t first = at; /* first layer of the cycle in the file */
     uint32_t length = 0;
     uint32_t layer = at;
     do {
@@ -374,7 +376,7 @@ static int find_producers(const struct check *c)
     return 0;
 }
 
-/* The index of a tensor among a layer's outputs; the number of outputs = not among them. */
+/* The index of a tensor among a layer's outputs; the number of outputs = not found. */
 static uint32_t output_of(const struct carm_sol_graph *graph, const struct carm_sol_layer *layer,
                           uint32_t tensor)
 {
@@ -386,7 +388,7 @@ static uint32_t output_of(const struct carm_sol_graph *graph, const struct carm_
     return i;
 }
 
-/* A layer of several outputs that Solar named: its id with .Output, .Output_1, ... */
+/* Whether Solar named the layer's several outputs: its id with .Output, .Output_1, ... */
 static bool has_solars_names(const struct check *c, uint32_t index)
 {
     const struct carm_sol_layer *layer = &c->graph->layers[index];
@@ -400,9 +402,8 @@ static bool has_solars_names(const struct check *c, uint32_t index)
     return strncmp(name, id, n) == 0 && strcmp(name + n, second) == 0;
 }
 
-/* Whether every input of the file that is made by a layer with such names is its first output. Solar
- * has written so: all readers of a split name its first piece, in the shape of their own.
- * next: [layers] out: 0 for a layer with such names, else NONE */
+/* Whether all readers of each layer with such names name its first output. Solar writes so: all readers of a split name
+ * its first piece, with the shapes of their own pieces. next: [layers] out: 0 for a layer with such names, else NONE */
 static bool names_first_outputs(const struct check *c, uint32_t *next)
 {
     const struct carm_sol_graph *graph = c->graph;
@@ -422,8 +423,7 @@ static bool names_first_outputs(const struct check *c, uint32_t *next)
     return true;
 }
 
-/* The readers of a split that all name its first piece get one piece each, as far as there are some of
- * their size. */
+/* Gives a reader that names the first piece of a split a piece of its own, while there are pieces of its size. */
 static void rename_input(const struct check *c, struct carm_sol_use *use, uint32_t maker,
                          uint32_t *next)
 {
@@ -508,7 +508,7 @@ static int check_tensors(const struct check *c)
 
 /* ---- equations ---- */
 
-/* All inputs, or the largest output: whichever are more elements. */
+/* Counts the points: elements of all inputs, or of the largest output if these are more. */
 static int points_of_shapes(const struct check *c, struct carm_sol_layer *layer)
 {
     const struct carm_sol_use *uses = c->graph->uses + layer->uses;
@@ -527,7 +527,7 @@ static int points_of_shapes(const struct check *c, struct carm_sol_layer *layer)
     return 0;
 }
 
-/* An operation without contraction, where the equation gives no count. */
+/* Counts an operation without contraction whose equation gives no count. */
 static int count_shapes(const struct check *c, struct carm_sol_layer *layer,
                         enum carm_sol_counted counted)
 {
@@ -535,7 +535,7 @@ static int count_shapes(const struct check *c, struct carm_sol_layer *layer,
     return points_of_shapes(c, layer);
 }
 
-/* A contraction that its equation does not fit, or that has none. */
+/* Counts a contraction without an equation that fits. */
 static bool count_contraction(const struct check *c, struct carm_sol_layer *layer,
                               const struct carm_sol_operands *operands, enum carm_sol_misfit misfit)
 {
@@ -556,7 +556,7 @@ static int count_points(const struct check *c, struct carm_sol_layer *layer)
                                                .contraction = layer->real_einsum};
     const bool counted = layer->kind == CARM_SOL_COMPUTE;
     const bool usable = *equation && (layer->supportable || layer->real_einsum);
-    enum carm_sol_misfit misfit = CARM_SOL_MISFIT_PART; /* of no equation */
+    enum carm_sol_misfit misfit = CARM_SOL_MISFIT_PART; /* without an equation */
     uint64_t points = 0;
     if (layer->kind == CARM_SOL_START || (!counted && !usable)) {
         return 0;
@@ -588,7 +588,7 @@ static int by_type(const void *a, const void *b)
     return (int)x->counted - (int)y->counted;
 }
 
-/* Layers that were not counted by their equation, together for each type. */
+/* Notes layers that were not counted by their equation, by type. */
 static int note_types(const struct check *c)
 {
     struct carm_sol_graph *graph = c->graph;

@@ -21,7 +21,7 @@
 enum { NAMES_MAX = 320 };
 #define ARCH_BYTES_MAX ((size_t)64 << 20)
 
-/* Put into the program by the build, zero-terminated: data/sol-NAME.yaml. */
+/* Files data/sol-NAME.yaml, zero-terminated, which the build embeds. */
 extern const char carm_asset_data_sol_a100_sxm4[];
 extern const char carm_asset_data_sol_b200[];
 extern const char carm_asset_data_sol_h100_pcie[];
@@ -100,7 +100,7 @@ static const char *list_names(char *dst, size_t size, const char *const *names)
     return dst;
 }
 
-/* Whether an operand can be one of carm's own names: a file of that name goes before it. */
+/* Whether an operand can be a built-in name: a file with this name takes precedence. */
 static bool may_be_name(const char *operand)
 {
     return !strpbrk(operand, "/.") && strcmp(operand, "-") != 0 && access(operand, F_OK) != 0;
@@ -134,7 +134,7 @@ static int load_stream(FILE *in, const char *path, char **text, size_t *size, st
     return ferror(in) ? fail_read(err, path) : 0;
 }
 
-/* All of an architecture's or a model's file, a pipe, or standard input ("-").
+/* Reads all of an architecture's or a model's file, a pipe, or standard input ("-").
  * text  out: zero-terminated; to be released with free, NULL on failure
  * returns 0, -CARM_EIO, -CARM_EFORMAT (more than ARCH_BYTES_MAX) or -CARM_ENOMEM */
 static int load(const char *path, char **text, size_t *size, struct carm_err *err)
@@ -159,7 +159,8 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-/* Whether a map is an analysis or a layer of one: an analysis counts, a graph names tensors. */
+/* Whether a map is an analysis or a layer of one: an analysis has counts, a graph has names of
+ * tensors. */
 static bool is_analysis(const struct carm_yaml *yaml, const struct carm_yaml_item *map,
                         bool of_layers)
 {
@@ -186,7 +187,7 @@ static bool is_analysis(const struct carm_yaml *yaml, const struct carm_yaml_ite
     return false;
 }
 
-/* text  NULL: the file of that name is read */
+/* text  NULL = reads the file with this name */
 static int read_input(const char *name, const char *text, size_t size, struct carm_sol_input *input,
                       struct carm_err *err)
 {
@@ -216,8 +217,8 @@ static int read_example(const char *operand, struct carm_sol_input *input, struc
                      list_names(names, sizeof names, carm_sol_example_names()));
 }
 
-/* An analysis has no name of its own, nor has every graph: the file's, without folders and
- * ending. nameless: of standard input */
+/* A name for an analysis, or for a graph without one: the file's, without folders and ending.
+ * nameless: the name for standard input */
 static char *name_of_file(const char *operand, const char *nameless)
 {
     const char *slash = strrchr(operand, '/');

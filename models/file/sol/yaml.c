@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/* libyaml buffers a whole scalar: a limit of the input without an item. Comments and blank lines count, too. */
+/* Largest input without an item: libyaml buffers a whole scalar. Comments and blank lines count, too. */
 enum { SILENCE_MAX = 4 << 20 };
 
 struct carm_yaml {
@@ -30,21 +30,22 @@ struct stream {
     struct carm_err *err;
     yaml_parser_t parser;
     yaml_event_t event;
-    FILE *in;         /* or NULL: text */
+    FILE *in;         /* NULL = input is text */
     const char *text; /* borrowed */
     size_t at, size;  /* of text */
     size_t given;     /* bytes given to the parser */
     size_t silence;   /* bytes given to the parser since the last item */
     int read_errno;
     struct carm_names names; /* of anchors */
-    uint32_t *anchors;       /* [names.n] the anchor's item */
+    uint32_t *anchors;       /* [names.n] index of each anchor's item */
     size_t anchors_room;
-    uint32_t open[CARM_YAML_DEPTH_MAX]; /* maps and lists, the innermost last */
+    uint32_t open[CARM_YAML_DEPTH_MAX]; /* open maps and lists, the innermost last */
     uint8_t depth;
     size_t copied; /* items of aliases so far */
 };
 
-/* A file's strings may hold terminal escapes, and messages go to terminals. */
+/* Blanks control characters: a file's strings may hold terminal escapes, and messages go to
+ * terminals. */
 static void blank_controls(char *s)
 {
     for (unsigned char *p = (unsigned char *)s; *p; p++) {
@@ -68,8 +69,8 @@ int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err 
     return carm_fail(err, CARM_EFORMAT, "%.160s, line %zu: %s", yaml->name, line, reason);
 }
 
-/* The parser's error. Errors of libyaml's reader (bytes that are not text) lie ahead of the
- * parser's mark: the lines up to the error are counted. */
+/* The parser's error. Errors of libyaml's reader (bytes that are not text) are ahead of the
+ * parser's mark, so the lines up to the error are counted here. */
 static int parser_failed(const struct stream *s)
 {
     const yaml_parser_t *p = &s->parser;
@@ -158,7 +159,7 @@ static int bad_tag(const struct stream *s, const yaml_char_t *tag)
                             (const char *)tag);
 }
 
-/* The words after tag:yaml.org,2002:, or "str" for the tag "!". NULL = not one of the core */
+/* The words after tag:yaml.org,2002:, or "str" for the tag "!". NULL = not a core tag */
 static const char *core_tag(const yaml_char_t *tag)
 {
     static const char prefix[] = "tag:yaml.org,2002:";
@@ -180,7 +181,7 @@ static int add_scalar(struct stream *s)
         return carm_yaml_refuse(yaml, line_of(s), s->err, "a scalar of %zu bytes: %d is the most",
                                 length, CARM_YAML_SCALAR_MAX);
     }
-    if (strlen(text) != length) { /* only escapes can write one */
+    if (strlen(text) != length) { /* a NUL, by an escape */
         return carm_yaml_refuse(yaml, line_of(s), s->err, "a scalar with a zero byte inside");
     }
     if (e->data.scalar.tag) {
@@ -217,7 +218,7 @@ static int too_deep(const struct stream *s)
                             CARM_YAML_DEPTH_MAX);
 }
 
-/* The size of an open map or list is 0. */
+/* Adds a map or list; its size is 0 while it is open. */
 static int open_item(struct stream *s, enum carm_yaml_kind kind, const yaml_char_t *tag)
 {
     const bool map = kind == CARM_YAML_MAP;
@@ -249,7 +250,7 @@ static int number_anchor(struct stream *s, const yaml_char_t *name, uint32_t *nu
                : 0;
 }
 
-/* The anchor of that name becomes the item that was added last. */
+/* Sets the anchor of this name to the last added item. */
 static int set_anchor(struct stream *s, const yaml_char_t *name)
 {
     const uint32_t known = s->names.n;
@@ -459,8 +460,8 @@ const struct carm_yaml_item *carm_yaml_next_key(const struct carm_yaml *yaml,
     return *rc ? NULL : key;
 }
 
-/* Both YAML 1.1, which PyYAML writes, and 1.2 are read, but for words that mean different numbers in
- * the two. */
+/* Numbers of YAML 1.1, which PyYAML writes, and of 1.2 are read, except words that mean different numbers in the
+ * two. */
 enum { NUMBER_MAX = 64 };
 
 static int not_a(const struct carm_yaml *yaml, const struct carm_yaml_item *item, const char *what,
@@ -480,7 +481,7 @@ int carm_yaml_count(const struct carm_yaml *yaml, const struct carm_yaml_item *i
     static const char expected[] = "a whole number from 0 to 9223372036854775807 in digits";
     const char *s = item->text;
     uint64_t v = 0;
-    bool digit = false; /* the character before */
+    bool digit = false; /* the previous character is a digit */
     if (item->kind != CARM_YAML_SCALAR || !item->plain) {
         return not_a(yaml, item, what, expected, err);
     }
@@ -513,7 +514,7 @@ int carm_yaml_number(const struct carm_yaml *yaml, const struct carm_yaml_item *
     size_t n = 0;
     if (item->kind != CARM_YAML_SCALAR || !item->plain || item->length >= sizeof digits ||
         strspn(item->text, "0123456789_.eE+-") != item->length) {
-        return not_a(yaml, item, what, "a number", err); /* nor hexadecimal, .inf, .nan */
+        return not_a(yaml, item, what, "a number", err); /* also hexadecimal, .inf, .nan */
     }
     for (const char *s = item->text; *s; s++) {
         if (*s != '_') {
