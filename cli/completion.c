@@ -26,7 +26,7 @@ static bool is(const char *word, size_t length, const char *name)
     return strlen(name) == length && strncmp(word, name, length) == 0;
 }
 
-/* Once: BASELINE and MODEL of one command have the same words. */
+/* Adds a word once: BASELINE and MODEL of one command have the same words. */
 static void add_word(struct carm_completion_value *value, const char *word, size_t length)
 {
     for (size_t i = 0; i < value->nwords; i++) {
@@ -40,7 +40,7 @@ static void add_word(struct carm_completion_value *value, const char *word, size
     }
 }
 
-/* Words that may be given in place of a model's file. */
+/* Adds the words that may replace a model's file. */
 static void add_models(struct carm_completion_value *value)
 {
     const char *name;
@@ -163,7 +163,7 @@ static void quote_strings(const char *const *strings)
 
 #define QUOTE(...) quote_strings((const char *const[]){__VA_ARGS__, NULL})
 
-/* " 'word'" for each word. */
+/* Prints " 'word'" for each word. */
 static void quote_words(const struct carm_completion_value *value)
 {
     for (size_t i = 0; i < value->nwords; i++) {
@@ -187,9 +187,9 @@ enum { KEY_MAX = 128 };
 
 /* ---- bash ---- */
 
-/* Bash cuts words at = and : and replaces the text behind the last of them. So `line` is cut
- * again at blanks, and `cut` characters are taken off every answer. A file is left to readline
- * (complete -o default), which knows quotes, tildes and blanks. */
+/* Bash splits words at = and : and replaces the text behind the last of them. So `line` is split
+ * again at blanks, and the first `cut` characters of every answer are removed. A file is left to
+ * readline (complete -o default), which knows quotes, tildes and blanks. */
 static const char finder[] =
     "_carm_reply() { # BEFORE VALUE: carm_words that begin with VALUE, with BEFORE before them\n"
     "    local word\n"
@@ -292,7 +292,7 @@ static void bash_option(const char *key, const struct carm_opt *o)
     struct carm_completion_value value;
     carm_completion_of_option(o, &value);
     const char letter[2] = {o->letter, '\0'};
-    const bool bare = carm_opt_value_is_optional(o); /* a switch unless = follows */
+    const bool bare = carm_opt_value_is_optional(o); /* a switch, unless = follows */
     printf("    ");
     if (bare) {
         QUOTE(key, ":--", o->name);
@@ -344,8 +344,8 @@ static bool has_before(const struct carm_command *const *commands,
     return false;
 }
 
-/* A command with its sub-commands, whose options may come before their name: where several have
- * one, the first counts. */
+/* Prints a command with its sub-commands, whose options may come before the sub-command's name. Of
+ * options with one name the first counts. */
 static int bash_command(const struct carm_command *cmd, struct carm_err *err)
 {
     struct carm_completion_value value;
@@ -418,7 +418,7 @@ static int print_bash(struct carm_err *err)
 static size_t sentence(const char *text)
 {
     const char *end = strstr(text, ". ");
-    while (end && !(end[2] >= 'A' && end[2] <= 'Z')) { /* as in "e.g. 2G" */
+    while (end && !(end[2] >= 'A' && end[2] <= 'Z')) { /* not in "e.g. 2G" */
         end = strstr(end + 2, ". ");
     }
     const size_t length = end ? (size_t)(end - text) : strlen(text);
@@ -465,7 +465,7 @@ static void zsh_form(const char *key, const struct carm_opt *o, bool letter)
         return;
     }
     describe(arg, sizeof arg, o->arg + (bare ? strcspn(o->arg, "=") + 1 : 0));
-    arg[strcspn(arg, bare ? ")" : "")] = '\0'; /* "[=LIST]" without its frame */
+    arg[strcspn(arg, bare ? ")" : "")] = '\0'; /* "[=LIST]" without brackets */
     QUOTE(both, form, equals, "[", help, "]", bare ? "::" : ":", arg, ": _carm_value ", key, " --",
           o->name);
 }
@@ -611,7 +611,7 @@ static int print_zsh(struct carm_err *err)
     }
     printf("    *) _message 'no completions' ;;\n    esac\n}\n\n");
     zsh_main();
-    /* as a function of fpath, or read by `source` */
+    /* the script is a function of fpath, or is read by `source` */
     printf("\nif [[ $funcstack[1] == _carm ]]; then\n    _carm \"$@\"\nelse\n"
            "    compdef _carm carm\nfi\n");
     return 0;

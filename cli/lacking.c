@@ -11,7 +11,7 @@
 #include "validation/machine.h"
 #include "validation/roofs/lacking.h"
 
-/* The sets that the model lacks, each once. returns their number */
+/* Finds the sets that are missing in the model, each once. returns their number */
 static size_t find_lacks(const struct carm_model *model, const struct carm_host *host,
                          const struct carm_lacking *points, size_t n,
                          struct carm_build_lack lacks[CARM_LACKING_MAX])
@@ -32,7 +32,7 @@ static size_t find_lacks(const struct carm_model *model, const struct carm_host 
     return found;
 }
 
-/* Whether the model has the sets of all points, so that there is no need to look at this machine. */
+/* Whether the model has the sets of all points, so that this machine need not be examined. */
 static bool has_all(const struct carm_model *model, const struct carm_lacking *points, size_t n)
 {
     bool all = true;
@@ -64,7 +64,7 @@ static int measure(struct carm_model *model, const char *path, struct carm_host 
 bool carm_lacking_measure(const char *given, const struct carm_model *known,
                           const struct carm_lacking *points, size_t n)
 {
-    struct carm_observer observer = {0}; /* a second: Ctrl-C ends the command */
+    struct carm_observer observer = {0}; /* a second of work: Ctrl-C ends the command */
     struct carm_host host;
     struct carm_model *m = NULL;
     struct carm_model here = {.nroofs = 0};
@@ -75,7 +75,7 @@ bool carm_lacking_measure(const char *given, const struct carm_model *known,
     if (given) {
         snprintf(path, sizeof path, "%s", given);
     }
-    /* an error is the command's to say, which reads the model, too */
+    /* the command reports errors, as it reads the model, too */
     int rc = given ? 0 : carm_default_model_path(path, sizeof path, &err);
     rc = rc || known ? rc : carm_model_read(path, &m, &err);
     known = known ? known : m;

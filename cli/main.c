@@ -27,14 +27,14 @@ static const struct carm_command *const commands[] = {
     &carm_command_asm,      NULL,
 };
 
-/* Occupies standard streams that are closed: else the next file to be opened takes the number, and the
- * results go into it. They are opened the wrong way round, so that every use of them fails as before. */
+/* Occupies closed standard streams. Otherwise the next opened file would get the number, and results would go into it.
+ * They are opened for the wrong direction, so that every use fails as before. */
 static void hold_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) {
-            return; /* the numbers behind it would not be their own */
+            return; /* later numbers could not be occupied in order */
         }
     }
 }
@@ -44,8 +44,8 @@ static void ignore(int number)
     (void)number;
 }
 
-/* A file beyond the limit (ulimit -f) is an error of its write. A handler, not SIG_IGN: programs that
- * carm starts have the usual effect. */
+/* A file beyond the limit (ulimit -f) is an error of its write. A handler, not SIG_IGN, which programs that carm starts
+ * would inherit. */
 static void watch_file_size(void)
 {
     const struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
@@ -55,7 +55,7 @@ static void watch_file_size(void)
     }
 }
 
-/* Results that did not reach their file or pipe are no results. A command that has failed has said why. */
+/* Fails if standard output could not be written. A failed command has already printed its reason. */
 static int finish(int code)
 {
     errno = 0;
@@ -67,7 +67,7 @@ static int finish(int code)
     return code;
 }
 
-/* `carm --man`, with the word behind it: a command. */
+/* Runs `carm --man [COMMAND]`. */
 static int man(int argc, char **argv)
 {
     const struct carm_command *about = argc ? carm_opt_find_command(carm_commands, argv[0]) : NULL;
@@ -85,7 +85,7 @@ static int man(int argc, char **argv)
     return finish(CARM_EXIT_OK);
 }
 
-/* `carm help`, with the words behind it: a command, and a sub-command. */
+/* Runs `carm help [COMMAND [SUBCOMMAND]]`. */
 static int help(int argc, char **argv)
 {
     const struct carm_command *const *among = carm_commands;
@@ -109,7 +109,7 @@ static int help(int argc, char **argv)
     return finish(CARM_EXIT_OK);
 }
 
-/* A command and the words behind its name. */
+/* Runs a command with the words behind its name. */
 static int run_command(const struct carm_command *cmd, int argc, char **argv)
 {
     int n = carm_opt_choose(&cmd, argc, argv);
@@ -166,8 +166,8 @@ static int carm(int argc, char **argv)
 }
 
 /* ---- small stacks ----
- * Under a small `ulimit -s` everything runs on a stack of carm's own: libdw alone needs some 200 KB. The limit stays
- * as it is, for the programs that carm starts. */
+ * Under a small `ulimit -s` everything runs on a stack of carm's own: libdw alone needs some 200 KB. The limit is
+ * unchanged for programs that carm starts. */
 
 static struct {
     int argc;
@@ -195,7 +195,8 @@ int main(int argc, char **argv)
     if (stack == MAP_FAILED || getcontext(&own_stack.context) != 0) {
         return carm(argc, argv);
     }
-    if (pthread_attr_init(&thread) == 0) { /* they would get the limit's size */
+    if (pthread_attr_init(&thread) == 0) { /* threads would otherwise get a stack of the limit's
+                                            * size */
         (void)pthread_attr_setstacksize(&thread, enough);
         (void)pthread_setattr_default_np(&thread);
         (void)pthread_attr_destroy(&thread);

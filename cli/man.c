@@ -66,8 +66,8 @@ static const struct item files[] = {
      "columns."},
 };
 
-/* Text with roff's own characters made harmless: each sentence on a line of its own, as mdoc wants it,
- * newlines in pairs as paragraphs, and commands between backquotes in bold. */
+/* Prints text for mdoc: roff's special characters escaped, each sentence on a line of its own, double newlines as
+ * paragraphs, and commands between backquotes in bold. */
 static void put_text(const char *s)
 {
     bool line_start = true;
@@ -103,7 +103,7 @@ static void put_text(const char *s)
     }
 }
 
-/* A command's operands as a line of macros: "[MODEL...] | FILE" gives ".Oo Ar MODEL ... Oc | Ar FILE". */
+/* Prints a command's operands as a line of macros: "[MODEL...] | FILE" gives ".Oo Ar MODEL ... Oc | Ar FILE". */
 static void put_operands(const char *s)
 {
     const char *before = ".";
@@ -129,7 +129,7 @@ static void put_option(const struct carm_opt *o)
         printf("Fl %c , ", o->letter);
     }
     printf("Fl \\-%s", o->name);
-    if (carm_opt_value_is_optional(o)) { /* "[=LIST]" without its frame */
+    if (carm_opt_value_is_optional(o)) { /* "[=LIST]" without brackets */
         printf(" Ns Oo = Ns Ar %.*s Oc", (int)strlen(o->arg) - 3, o->arg + 2);
     } else if (o->arg) {
         printf(" Ar ");
@@ -176,7 +176,7 @@ static void put_examples(const struct carm_command *cmd)
     }
 }
 
-/* The line of a command or sub-command in the synopsis. */
+/* Prints the line of a command or sub-command in the synopsis. */
 static void put_synopsis(const struct carm_command *cmd)
 {
     printf(".Nm carm %s\n.Op Ar options\n", cmd->name);
@@ -228,7 +228,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The pages of the commands that this one's page names, in alphabetical order. */
+/* Prints the pages of the commands that a command's page names, in alphabetical order. */
 static void put_see_also(const struct carm_command *command)
 {
     const char *names[32] = {NULL};
@@ -258,7 +258,7 @@ static void put_subs(const struct carm_command *cmd)
     }
 }
 
-/* The exit status of a command, and of a sub-command that has its own. */
+/* Prints the exit status of a command, and of sub-commands with their own. */
 static void put_exit_status(const struct carm_command *cmd)
 {
     put_text(cmd->exit_status ? cmd->exit_status : CARM_EXIT_USUAL);

@@ -24,8 +24,8 @@ const char carm_opt_outfile[] = "FILE";
 
 enum { HELP_WIDTH = 79, SAY_WIDTH = 100 };
 
-/* Prints text wrapped to so many columns, every line after the first behind `indent` blanks;
- * column is the cursor's. */
+/* Prints text wrapped to `width` columns, every line after the first behind `indent` blanks.
+ * column: of the cursor at the beginning */
 static void print_wrapped(FILE *out, const char *text, int indent, int column, int width)
 {
     const char *at = text;
@@ -66,8 +66,7 @@ int carm_say_width(void)
     return size.ws_col < SAY_WIDTH ? size.ws_col : SAY_WIDTH;
 }
 
-/* In one write, so that lines of several processes do not mix. Files and pipes get one line, in which scripts
- * look for text. */
+/* One write keeps lines of several processes apart. Files and pipes get one line, so that scripts can search it. */
 void carm_say(const char *head, const char *fmt, va_list ap)
 {
     char text[1024], clean[1024], first[64];
@@ -164,7 +163,7 @@ static const char *join_subs(char *dst, size_t size, const struct carm_command *
     return dst;
 }
 
-/* The number of letters to add, take away, replace or swap with their neighbours that makes one word another
+/* The number of letters to add, take away, replace or swap with their neighbours that turns one word into another
  * (optimal string alignment); more than most where either is long */
 static size_t typos(const char *a, const char *b, size_t most)
 {
@@ -192,11 +191,11 @@ static size_t typos(const char *a, const char *b, size_t most)
     return d[m][n];
 }
 
-/* The nearest of some names to a mistyped word, with at most a typo for each three letters. */
+/* The name nearest to a mistyped word, with at most one typo for each three letters. */
 struct meant {
     const char *word;
     const char *name; /* NULL = none is near */
-    size_t typos;     /* of the nearest so far */
+    size_t typos;     /* of the nearest name so far */
 };
 
 static void try_name(struct meant *m, const char *name)
@@ -218,7 +217,7 @@ const char *carm_opt_nearest(const struct carm_command *const *commands, const c
     return m.name;
 }
 
-/* The long name of the option that a word such as "--ouput" meant, or NULL. */
+/* The long name of the option that a word such as "--ouput" means, or NULL. */
 static const char *nearest_option(const struct carm_command *cmd, const char *word, size_t length)
 {
     char name[32];
@@ -249,7 +248,7 @@ static size_t name_length(const char *word)
     return word[1] == '-' ? strcspn(word, "=") : strlen(word);
 }
 
-/* The sub-command that knows the option. */
+/* The sub-command that has the option. */
 static const struct carm_command *find_sub_with(const struct carm_command *cmd, const char *word,
                                                 size_t length, const struct carm_opt **option)
 {
@@ -262,8 +261,7 @@ static const struct carm_command *find_sub_with(const struct carm_command *cmd, 
     return NULL;
 }
 
-/* Prints that the command has no such option; where another sub-command has it, which one, else the one that
- * may be meant. */
+/* Prints that the command has no such option, and the sub-command that has it, or else the option that may be meant. */
 static int refuse_option(const struct carm_command *cmd, const char *word, size_t length)
 {
     const struct carm_command *other = NULL;
@@ -327,7 +325,7 @@ int carm_opt_choose(const struct carm_command **cmd, int argc, char **argv)
 /* Stores the value of an option.
  * equals  where the word has "=", or NULL
  * next    the word behind it, or NULL
- * returns how many words it took, or CARM_OPT_MISUSE */
+ * returns the number of words used, or CARM_OPT_MISUSE */
 static int take_value(const struct carm_opt *o, const char *equals, const char *next)
 {
     const bool optional = carm_opt_value_is_optional(o);
@@ -351,7 +349,7 @@ static int take_value(const struct carm_opt *o, const char *equals, const char *
     const char *value = equals ? equals + 1 : next;
     const char *list = strstr(o->arg, CARM_OPT_LIST);
     if (list && !list[strlen(CARM_OPT_LIST)] && *o->value) {
-        static char joined[1024]; /* a command has one such option */
+        static char joined[1024]; /* a command has only one such option */
         char before[sizeof joined];
         snprintf(before, sizeof before, "%s", *o->value);
         if ((size_t)snprintf(joined, sizeof joined, "%s,%s", before, value) >= sizeof joined) {
@@ -427,10 +425,10 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '-' || c == ':';
 }
 
-/* True where the text has the word, and not as a part of another one. */
+/* Whether the text contains the word, not as a part of another word. */
 static bool names_word(const char *text, const char *word, size_t length)
 {
-    bool before = false; /* the character before is of a word */
+    bool before = false; /* the character before belongs to a word */
     for (const char *at = text; *at; at++) {
         const bool same = strncmp(at, word, length) == 0;
         const bool ends = same && (!in_word(at[length]) || strncmp(at + length, ": ", 2) == 0);

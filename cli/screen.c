@@ -15,7 +15,7 @@ bool carm_screen_utf8(void)
     return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* TERM; "dumb" where it is not set. */
+/* TERM, or "dumb" if not set. */
 static const char *terminal(void)
 {
     const char *term = getenv("TERM");
@@ -32,7 +32,7 @@ bool carm_screen_unicode(int fd)
     if (!carm_screen_utf8()) {
         return false;
     }
-    /* the console's fonts hold 512 glyphs at most, without braille (console_codes(4)) */
+    /* the console's fonts have at most 512 glyphs, without braille (console_codes(4)) */
     const char *term = terminal();
     return !isatty(fd) || (!is_dumb() && strcmp(term, "linux") != 0 && strncmp(term, "vt", 2) != 0);
 }
@@ -58,13 +58,15 @@ bool carm_screen_colour(int fd)
     return isatty(fd) && !(no && *no) && !is_dumb();
 }
 
-/* Whether the byte before the position of standard error, a regular file, is one of text. */
+/* Whether the last byte before the position of standard error, a regular file, belongs to an
+ * unfinished line. */
 static bool is_unfinished(off_t size)
 {
     char last = '\n';
     const bool append = fcntl(STDERR_FILENO, F_GETFL) & O_APPEND;
     const off_t at = append ? size : lseek(STDERR_FILENO, 0, SEEK_CUR);
-    const int fd = open("/proc/self/fd/2", O_RDONLY | O_CLOEXEC); /* 2 may be open to write only */
+    const int fd = open("/proc/self/fd/2", O_RDONLY | O_CLOEXEC); /* 2 may be open for writing
+                                                                   * only */
     if (fd < 0) {
         return false;
     }

@@ -77,7 +77,7 @@ static int print_chain_accounts(const struct carm_chain_code *codes, size_t n)
     return CARM_EXIT_OK;
 }
 
-/* Codes of latencies, which have no intensity. */
+/* Prints codes of latencies, which have no intensity. */
 static int run_chains(int noperands, char **operands)
 {
     struct carm_chain_code codes[MOST];

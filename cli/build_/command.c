@@ -107,7 +107,7 @@ static const struct carm_opt options[] = {
     {NULL, 0, NULL, NULL, NULL, NULL, NULL},
 };
 
-/* How many ceilings there are, and how many could not be measured. */
+/* Prints the number of ceilings, and of those that could not be measured. */
 static void print_ceilings(const struct carm_model *model)
 {
     size_t measured = 0;
@@ -127,7 +127,7 @@ static void print_ceilings(const struct carm_model *model)
     }
 }
 
-/* The answer in a sentence: the highest roofs of the most threads, and whether roofs are disturbed. */
+/* Prints the answer in a sentence: the highest roofs of the most threads, and whether roofs are disturbed. */
 static void print_answer(const struct carm_model *model, size_t points, size_t disturbed)
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_NAME_MAX + 32], text[512] = "";
@@ -169,7 +169,8 @@ static void print_answer(const struct carm_model *model, size_t points, size_t d
     putchar('\n');
 }
 
-/* The note on peaks that comes before all others: one sentence, with the reason of the first. */
+/* Prints the note on peaks before all other notes: one sentence, with the reason of the first
+ * peak. */
 static void print_peaks(const struct carm_model *model)
 {
     const struct carm_roofs *first = NULL;
@@ -234,7 +235,7 @@ static void print_found(const struct carm_winners *found, const char *path)
     printf("Later builds try them, too: %s\n", path);
 }
 
-/* Vectors have the operation, but not in the chosen ISAs on this CPU. */
+/* Whether an operation exists for vectors, but not in the chosen ISAs on this CPU. */
 static bool not_run(const struct carm_build_config *config, const struct carm_cpu *cpu,
                     enum carm_precision precision, enum carm_op op)
 {
@@ -249,7 +250,8 @@ static bool not_run(const struct carm_build_config *config, const struct carm_cp
     return exists && !runs;
 }
 
-/* Precisions asked for, and operations of the others, that other CPUs have. */
+/* Prints requested precisions, and operations of the other precisions, that only other CPUs
+ * have. */
 static void print_not_run(const struct carm_build_config *config, const struct carm_cpu *cpu)
 {
     char list[CARM_PRECISION_COUNT * CARM_OP_COUNT * 16] = "";
@@ -351,7 +353,7 @@ static void print_summary(const struct carm_model *model, const struct carm_buil
     printf("next: carm show%s%s\n", opt_output ? " " : "", opt_output ? path : "");
 }
 
-/* Checks before the node is waited for. path: out, where the model goes */
+/* Checks the command before it waits for the node. path: out, the model's file */
 static int prepare(const struct carm_host *host, struct carm_build_config *config,
                    struct carm_code_counter *counter, char path[PATH_MAX], struct carm_err *err)
 {
@@ -363,12 +365,12 @@ static int prepare(const struct carm_host *host, struct carm_build_config *confi
     } else if (!rc) {
         rc = carm_default_model_path(path, PATH_MAX, err);
     }
-    /* a place that cannot be written is reported before the measuring, not after */
+    /* reports a path that cannot be written before measuring */
     rc = rc ? rc : carm_outfile_check(path, err);
     return rc || !opt_share ? rc : carm_outfile_check(opt_share, err);
 }
 
-/* The model in place, where the build goes on with it; else NULL. */
+/* The existing model, if the build continues it; else NULL. */
 static struct carm_model *find_before(const struct carm_build_config *config,
                                       const struct carm_host *host, const char *path)
 {
@@ -380,7 +382,7 @@ static struct carm_model *find_before(const struct carm_build_config *config,
     return before;
 }
 
-/* Where this user's searches are kept: beside the models, in a folder of its own. */
+/* The file of this user's searches, in a folder beside the models. */
 static int own_codes_path(char path[PATH_MAX], struct carm_err *err)
 {
     static const char file[] = "search/codes.json";
@@ -391,7 +393,7 @@ static int own_codes_path(char path[PATH_MAX], struct carm_err *err)
     return rc;
 }
 
-/* Adds the winners of this user's file, where there is one. */
+/* Adds the winners of this user's file, if it exists. */
 static int read_own_codes(struct carm_winners *winners, struct carm_err *err)
 {
     char path[PATH_MAX];
@@ -406,7 +408,7 @@ static int read_own_codes(struct carm_winners *winners, struct carm_err *err)
     return rc;
 }
 
-/* The codes of earlier searches, in carm's data and by this user, and the identity of this machine. */
+/* Reads the codes of earlier searches, from carm's data and this user's file, and the identity of this machine. */
 static int know_codes(struct carm_build_config *config, const struct carm_cpu *cpu,
                       struct carm_winners *known, struct carm_err *err)
 {
@@ -445,7 +447,7 @@ static int keep_codes(const struct carm_winners *found, char path[PATH_MAX], str
     return rc;
 }
 
-/* Precisions that were named and cannot be measured, before the others are. */
+/* Warns of named precisions that cannot be measured, before the others are measured. */
 static void warn_absent(const struct carm_observer *observer,
                         const struct carm_build_config *config)
 {
@@ -461,8 +463,9 @@ static void warn_absent(const struct carm_observer *observer,
     }
 }
 
-/* Writes the model. One of a kind of core also goes into the machine's model, where there is one: into the named file, or
- * into this machine's own file beside the kind's. A whole machine's takes over the kinds that were measured before. */
+/* Writes the model. The model of a kind of core is also written into the machine's model, if it exists: into the named
+ * file, or into this machine's own file beside the kind's. A whole machine's model keeps the kinds that were measured
+ * before. */
 static int write_model(struct carm_model *model, const char *path, struct carm_err *err)
 {
     static const char *const kinds[] = {"kind:p", "kind:e", "kind:lp"};
@@ -522,7 +525,7 @@ static int build(struct carm_host *host, const struct carm_build_config *config,
     return rc;
 }
 
-/* The lists of a plan, joined by commas. */
+/* Items of a plan's lists, which are printed with commas. */
 static const char *isa_at(const struct carm_build_config *c, size_t i)
 {
     return i < c->nisas ? carm_isa_name(c->isas[i]) : NULL;
@@ -604,7 +607,7 @@ static void print_scaling_plan(const struct carm_build_config *c,
     }
 }
 
-/* What the build would measure. returns 0 or -CARM_ENOMEM */
+/* Prints the plan of the build. returns 0 or -CARM_ENOMEM */
 static int print_dry_run(const struct carm_build_config *c, const struct carm_host *host,
                          const char *path, struct carm_err *err)
 {

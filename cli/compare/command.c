@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm compare: models against the first of them. */
+/* carm compare: compares models with the first model. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct job {
     struct carm_compare *compare;
     struct carm_select select;
     struct carm_compare_page page;
-    char here[PATH_MAX]; /* this machine's model, when it is one of the two */
+    char here[PATH_MAX]; /* this machine's model, if it is one of the two */
 };
 
 static bool csv_is_output(void)
@@ -44,7 +44,7 @@ static bool csv_is_output(void)
     return opt_csv && strcmp(opt_csv, "-") == 0;
 }
 
-/* The format of --plot: the picture's, or "gp"; NULL = unknown */
+/* The format of --plot: a picture format, or "gp"; NULL = unknown */
 static const char *plot_format(void)
 {
     const char *format = opt_plot ? carm_gnuplot_format(opt_plot) : "";
@@ -125,7 +125,7 @@ static int put_results(const struct job *j, struct carm_err *err)
     return rc;
 }
 
-/* For scripts: one line, and the exit status. */
+/* The gate for scripts: prints one line. returns the exit status */
 static int judge(const struct job *j)
 {
     const struct carm_compare *c = j->compare;
@@ -166,7 +166,7 @@ static int judge(const struct job *j)
         d->same_per_cycle ? " by the core clock" : "", j->page.files[worst.model], others);
 }
 
-/* Roofs of tools that name no ISA. */
+/* Gives an ISA to roofs of tools that name none. */
 static void adopt(struct job *j, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -207,7 +207,7 @@ static int run_job(struct job *j, int noperands, char **operands, struct carm_er
     return rc ? rc : put_results(j, err);
 }
 
-/* Two files of points, and perhaps a model. */
+/* Compares two files of points, perhaps on a model. */
 static int run_points(int n, char **operands)
 {
     struct carm_compare_points job = {.how = how,
@@ -265,7 +265,7 @@ static int run_points(int n, char **operands)
     return carm_compare_points_run(&job);
 }
 
-/* Two commands in turn. */
+/* Runs two commands in turn and compares them. */
 static int run_commands(int n, char **operands)
 {
     double warmup = 1.0, threshold = 0.0, noise = 0.01, budget = 60.0;
@@ -305,7 +305,7 @@ static int run_commands(int n, char **operands)
     return carm_compare_pairs_run(&job);
 }
 
-/* Files of points over commits. */
+/* Compares files of points over commits. */
 static int run_history(int n, char **operands)
 {
     struct carm_compare_history job = {.operands = operands,

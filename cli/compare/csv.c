@@ -5,7 +5,7 @@
 #include "base/outfile.h"
 #include "cli/compare/print.h"
 
-/* Empty where the model has no such roof. */
+/* Writes a value; empty fields if the model has no such roof. */
 static void put_value(FILE *out, const struct carm_compare_value *v)
 {
     if (v->rate > 0.0) {

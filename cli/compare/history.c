@@ -18,11 +18,9 @@
 #include "models/file/history.h"
 #include "plots/page/write.h"
 
-enum {
-    COMMIT = 12
-}; /* letters of a commit's name, as git abbreviates those of large repositories */
+enum { COMMIT = 12 }; /* letters of a commit's name, as abbreviated by git in large repositories */
 
-/* Exact counts with all their digits: a step may be of one instruction. */
+/* A value as text. Exact counts have all digits, as a step may be one instruction. */
 static const char *value_text(char dst[CARM_NUMBER_MAX], const struct carm_history_series *s,
                               double v)
 {
@@ -167,7 +165,7 @@ static char *make_json(const struct carm_history *h, double noise)
     return carm_jwrite_line(o, JSON_COMPACT);
 }
 
-/* Runs git, its output into out and without its messages. returns whether git succeeded */
+/* Runs git with its output into out, without its messages. returns whether git succeeded */
 static bool run_git(FILE *out)
 {
     char *const argv[] = {(char[]){"git"},          (char[]){"rev-list"},  (char[]){"--all"},

@@ -111,7 +111,7 @@ static json_t *make_row(const void *arg, size_t i)
     return carm_jwrite_done(o, ok);
 }
 
-/* Each model's members for the set as a whole. */
+/* The members of model i for the whole set. */
 static json_t *make_set_of_model(const void *arg, size_t i)
 {
     const struct carm_compare_set *set = arg;
@@ -201,7 +201,8 @@ int carm_compare_put_json(const struct carm_compare_page *page, struct carm_err 
         carm_jwrite_array(o, "sets", c, c->nsets, make_set) &&
         carm_jwrite_value(o, "fitness", make_scores(page));
     o = carm_jwrite_done(o, ok);
-    /* All but ASCII is escaped: nothing that a name holds reaches a terminal. */
+    /* Characters beyond ASCII are escaped, so that names cannot send control sequences to a
+     * terminal. */
     char *text = o ? json_dumps(o, JSON_INDENT(1) | JSON_ENSURE_ASCII) : NULL;
     json_decref(o);
     if (!text) {

@@ -23,7 +23,7 @@ struct page {
     const struct carm_compare_points *job;
     const struct carm_changes *changes;
     const struct carm_model *model;      /* NULL = none */
-    double tolerance[CARM_CHANGE_KINDS]; /* of --exact; negative = not looked at */
+    double tolerance[CARM_CHANGE_KINDS]; /* of --exact; negative = not checked */
 };
 
 /* ---- --exact ---- */
@@ -65,7 +65,7 @@ static int parse_exact(struct page *page, const char *list, struct carm_err *err
 }
 
 /* Whether a count is within the tolerance of --exact; true for counts that --exact does not
- * name. Without flops in one of the files, a share of them says no more than the flops. */
+ * name. Without flops in one file, the share of flops in vectors is not compared. */
 static bool within(const struct page *page, const struct carm_change *c, enum carm_change_kind kind)
 {
     const double t = page->tolerance[kind];
@@ -83,7 +83,7 @@ static bool within(const struct page *page, const struct carm_change *c, enum ca
 
 static const struct {
     const char *title, *unit; /* unit "" = a plain number, "%" = a share */
-    bool counted;             /* whole numbers, where they are not large */
+    bool counted;             /* printed as whole numbers if not large */
 } kinds[CARM_CHANGE_KINDS] = {{"time", "s", false},
                               {"performance", "flop/s", false},
                               {"flop/byte", "", false},
@@ -116,7 +116,7 @@ static char *value_text(char *dst, size_t size, enum carm_change_kind kind, doub
     return dst;
 }
 
-/* All digits of a count, four of a share. */
+/* Text of a value: all digits of a count, four digits of a share. */
 static char *exact_text(char dst[CARM_NUMBER_MAX], enum carm_change_kind kind, double v)
 {
     char text[CARM_NUMBER_MAX - 1];
@@ -162,7 +162,7 @@ static const char *verdict_text(const struct carm_change_value *v, enum carm_cha
                                                  : "";
 }
 
-/* Whether its time or its counts differ. */
+/* Whether a point's time or counts differ. */
 static bool is_worth(const struct carm_change *c)
 {
     bool worth = c->values[CARM_CHANGE_TIME].verdict == CARM_CHANGE_DIFFERENT;
@@ -172,8 +172,8 @@ static bool is_worth(const struct carm_change *c)
     return worth;
 }
 
-/* "moved from DRAM-bound to L2-bound"; "" = it did not, that is not known, or times that are not known to differ
- * put it elsewhere. returns dst */
+/* "moved from DRAM-bound to L2-bound"; "" = the point did not move, its bounds are not known, or only an insignificant
+ * difference of times moved it. returns dst */
 static char *moved_text(char *dst, size_t size, const struct carm_change *c)
 {
     dst[0] = '\0';
@@ -187,8 +187,8 @@ static char *moved_text(char *dst, size_t size, const struct carm_change *c)
     return dst;
 }
 
-/* The functions and loops whose counts differ, for a count of a whole program that differs. causes: most
- * returns how many; 0 = the count does not differ, is no count, or c is a part itself */
+/* Finds the functions and loops that cause a difference in a program's count. causes: [most]
+ * returns their number; 0 = the kind does not differ or is not a count, or c is a part of a program */
 static size_t find_causes(const struct page *page, size_t at, const struct carm_change *c,
                           enum carm_change_kind kind, struct carm_change_cause *causes, size_t most)
 {
@@ -198,8 +198,9 @@ static size_t find_causes(const struct page *page, size_t at, const struct carm_
                : carm_changes_causes(page->changes, at, kind, causes, most);
 }
 
-/* "all in parse_number", "75% in f, 30% in g, -5% in h"; "" = not known, or the count does not differ.
- * put  writes a name of the text; NULL = as it is. returns false: nothing was written */
+/* "all in parse_number", "75% in f, 30% in g, -5% in h"; Writes nothing if causes are not known.
+ * put writes a name; NULL = unchanged
+ * returns whether anything was written */
 static bool put_causes(const struct page *page, FILE *to, size_t i, const struct carm_change *c,
                        enum carm_change_kind kind, const char *head,
                        void (*put)(const struct page *page, const char *name))
@@ -228,7 +229,7 @@ static bool put_causes(const struct page *page, FILE *to, size_t i, const struct
     return n > 0;
 }
 
-/* How many are faster, slower, with other counts, not judged. */
+/* Numbers of points that are faster, slower, with other counts, not judged. */
 struct summary {
     size_t points, parts, different_parts, faster, slower, unjudged, counts, only[2];
 };
@@ -278,7 +279,7 @@ static void put_summary(const struct page *page)
         s.points, s.points == 1 ? "" : "s", s.faster, s.slower, s.counts, unjudged, parts);
 }
 
-/* Whether any point has such a value. */
+/* Whether a value is known in one of the files. */
 static bool has_value(const struct carm_change_value *v)
 {
     return v->value[0] >= 0.0 || v->value[1] >= 0.0;
@@ -326,9 +327,9 @@ static bool is_left_out(const struct carm_change *c, bool differing)
     return differing && c->part && !is_worth(c);
 }
 
-/* Calls put for the points that --top shows: all, or the different ones first.
- * differing  without functions and loops that do not differ
- * returns how many are left out */
+/* Calls put for the points that --top selects, those that differ first.
+ * differing leave out functions and loops that do not differ
+ * returns the number of points left out */
 static size_t put_points(const struct page *page, bool differing,
                          void (*put)(const struct page *page, size_t i,
                                      const struct carm_change *c))
@@ -353,7 +354,7 @@ static size_t put_points(const struct page *page, bool differing,
     return n - shown;
 }
 
-/* Names in one file only, at most --top of each.
+/* Prints names that are in one file only, at most --top for each file.
  * put  writes a name; NULL = unchanged */
 static void put_only(const struct page *page, const char *head, const char *tail,
                      void (*put)(const struct page *page, const char *name))
@@ -404,8 +405,8 @@ static void put_table(const struct page *page)
 
 /* ---- Markdown ---- */
 
-/* A name, which may come from anybody's branch, as code: there it is no HTML, link, picture or @mention. More
- * backquotes than it has in a row end it, and no bar ends the cell. */
+/* Prints a name as code, so that a name from anybody's branch is no HTML, link, picture or @mention. The code is
+ * enclosed in more backquotes than the name has in a row, and bars are escaped. */
 static void put_name(const struct page *page, const char *text)
 {
     char clean[256];
@@ -429,13 +430,13 @@ static void put_name(const struct page *page, const char *text)
     }
 }
 
-/* Words of carm and names of levels; characters of markup become text. */
+/* Prints words of carm and names of levels; markup characters are escaped. */
 static void put_words(const struct page *page, const char *text)
 {
     char clean[256];
     for (const char *s = carm_text_clean(clean, sizeof clean, text, page->job->ascii); *s; s++) {
         fputs(strchr("\\`*_{}[]<>()#!|&~", *s) ? "\\" : "", stdout);
-        putchar(*s == '@' ? '?' : *s); /* no escape keeps it from being a mention */
+        putchar(*s == '@' ? '?' : *s); /* an escaped @ would still be a mention */
     }
 }
 
@@ -497,7 +498,7 @@ static void put_markdown(const struct page *page)
     putchar('\n');
 }
 
-/* ---- JSON: there may be millions of points, so no tree ---- */
+/* ---- JSON, without a tree, as there may be millions of points ---- */
 
 /* null for unknown values */
 static void put_number(bool first, const char *name, double v, bool known)
@@ -585,7 +586,7 @@ static void put_json(const struct page *page)
 
 /* ---- gates ---- */
 
-/* Whether the gate's nth failure is one of the --top that are listed. */
+/* Whether --top lists the gate's nth failure. */
 static bool is_listed(const struct page *page, size_t nth)
 {
     return !page->job->top || nth <= page->job->top;
@@ -598,7 +599,8 @@ static void say_rest(const struct page *page, const char *gate, size_t bad)
     }
 }
 
-/* Every count that --exact does not accept, a line for each of --top. returns how many */
+/* Prints a line for counts that --exact does not accept, up to --top. returns the number of all
+ * such counts */
 static size_t judge_exact(const struct page *page)
 {
     size_t bad = 0, judged = 0;
@@ -744,7 +746,7 @@ int carm_compare_points_run(const struct carm_compare_points *job)
     if (rc) {
         code = carm_say_error(CARM_EXIT_FAILED, "%s", err.text);
     } else {
-        fflush(stdout); /* before the gates' results */
+        fflush(stdout); /* the table comes before the gates' results */
         const size_t bad = (job->exact ? judge_exact(&page) : 0) +
                            (job->threshold >= 0.0 ? judge_times(&page) : 0);
         code = bad ? CARM_EXIT_FAILED : CARM_EXIT_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The comparison as people read it. */
+/* The comparison as text for people. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void put_list(const struct carm_compare_page *page)
     }
 }
 
-/* Width of the column of names, of facts that differ. */
+/* Width of the column of names, for facts that differ. */
 static int fit_names(const struct carm_compare_fact *f, size_t n)
 {
     int width = FACT_WIDTH;
@@ -50,7 +50,7 @@ static int fit_names(const struct carm_compare_fact *f, size_t n)
     return width;
 }
 
-/* Columns are as wide as their contents. returns the width of a line */
+/* Sets the columns to the width of their contents. returns the width of a line */
 static int fit_columns(const struct carm_compare_page *page, const struct carm_compare_fact *f,
                        size_t n, int width[CARM_COMPARE_MOST])
 {
@@ -63,11 +63,11 @@ static int fit_columns(const struct carm_compare_page *page, const struct carm_c
         }
         total += width[m] + 2;
     }
-    width[page->compare->n - 1] = 0; /* nothing follows */
+    width[page->compare->n - 1] = 0; /* last column */
     return total;
 }
 
-/* The differences: a line for each fact, or for each fact and model where that would get too
+/* Prints the differences: a line for each fact, or for each fact and model if lines would be too
  * long. */
 static void put_differing(const struct carm_compare_page *page, const struct carm_compare_fact *f,
                           size_t n)
@@ -103,7 +103,7 @@ static void put_differing(const struct carm_compare_page *page, const struct car
     }
 }
 
-/* The facts that all models share: "host sample, CPU ..." */
+/* Prints the facts that all models share: "host sample, CPU ..." */
 static void put_common(const struct carm_compare_fact *f, size_t n)
 {
     char line[1024] = "";
@@ -156,7 +156,7 @@ static void set_name(const struct carm_compare_page *page, const struct carm_com
              set->threads, set->threads == 1 ? "" : "s", *set->layout ? " of " : "", set->layout);
 }
 
-/* Adds ", WHAT" to a line as long as there is room, then dots. */
+/* Adds ", WHAT" to a line while there is room, then dots. */
 static void append(char *line, size_t size, const char *what)
 {
     static const char more[] = ", ...";
@@ -169,14 +169,15 @@ static void append(char *line, size_t size, const char *what)
     }
 }
 
-/* "core clock A 3.500 GHz, B 3.465 GHz (-1.0%)", and where the threads lie elsewhere. */
+/* Prints "core clock A 3.500 GHz, B 3.465 GHz (-1.0%)", and models whose threads are placed
+ * differently. */
 static void put_clocks(const struct carm_compare_page *page, const struct carm_compare_set *set)
 {
     char number[CARM_TEXT_NUMBER_MAX];
     char percent[CARM_TEXT_NUMBER_MAX];
     char line[64 * CARM_COMPARE_MOST];
     const struct carm_roofs *base = set->roofs[0];
-    if (!base || !(base->clock_hz > 0.0)) { /* another tool's roofs have no clock */
+    if (!base || !(base->clock_hz > 0.0)) { /* roofs of another tool have no clock */
         return;
     }
     snprintf(line, sizeof line, "A %s", carm_text_si(number, sizeof number, base->clock_hz, "Hz"));
@@ -194,8 +195,8 @@ static void put_clocks(const struct carm_compare_page *page, const struct carm_c
     carm_opt_print_wrapped("  core clock ", 4, "%s", line);
 }
 
-/* Whether the threads of a model ran on differently placed cores than the baseline's, which the first set of so many
- * threads tells. */
+/* Whether a model's threads were placed on other cores than the baseline's. Only the first set of a number of threads
+ * reports it. */
 static bool any_moved(const struct carm_compare_page *page, const struct carm_compare_set *set)
 {
     bool any = false;
@@ -245,7 +246,8 @@ static bool is_shown(const struct carm_compare_page *page, const struct carm_com
     return shown;
 }
 
-/* Those of CARM_COMPARE_ABSENT, which no row has, are significant and the same per cycle. */
+/* Marks of verdicts. The mark of CARM_COMPARE_ABSENT, which no shown row has, is for significant
+ * differences that vanish per cycle. */
 static const char marks[] = {[CARM_COMPARE_ABSENT] = 'c',
                              [CARM_COMPARE_DISTURBED] = '!',
                              [CARM_COMPARE_EQUAL] = ' ',
@@ -310,7 +312,7 @@ static void put_row(const struct carm_compare_page *page, const struct carm_comp
     printf("\n");
 }
 
-/* Whether a set compares that roof under the best ISA of each model. */
+/* Whether a set of the models' best ISAs compares a roof. */
 static bool is_under_best(const struct carm_compare *c, const struct carm_compare_set *set,
                           const char *roof, size_t model)
 {
@@ -329,8 +331,8 @@ static bool is_under_best(const struct carm_compare *c, const struct carm_compar
     return false;
 }
 
-/* The roofs that a model of the set is missing although another model has them: at all, or with
- * this ISA. */
+/* Prints the roofs that a model does not have although another model of the set has them: at all,
+ * or with this ISA. */
 static void put_lacks(const struct carm_compare_page *page, const struct carm_compare_set *set)
 {
     for (size_t i = 0; i < page->compare->n; i++) {
@@ -460,10 +462,10 @@ static void put_fitness(const struct carm_compare_page *page)
     }
 }
 
-/* ---- what the comparison ends with ---- */
+/* ---- the last lines ---- */
 
-/* The part of the machine that a roof belongs to, as the answer names it: its level, or the peak. Ceilings belong
- * to no part: the roofs above them show the change. */
+/* The part of the machine that a roof belongs to, as the answer names it: its level, or the peak. Ceilings have no
+ * part: the roofs above them show the change. */
 static const char *part_of(const struct carm_compare_row *row, char dst[16])
 {
     switch (row->kind) {
@@ -483,10 +485,10 @@ enum { PARTS_MAX = 6 };
 
 struct part {
     char name[16];
-    double change; /* the largest significant one, as a share of the baseline */
+    double change; /* largest significant change, as a share of the baseline */
 };
 
-/* The largest change first. */
+/* Orders parts by change, the largest first. */
 static int by_change(const void *a, const void *b)
 {
     const double x = fabs(((const struct part *)a)->change);
@@ -494,7 +496,7 @@ static int by_change(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* returns the number of parts in which a model differs, in the order of the largest change first */
+/* Finds the parts in which a model differs, the largest change first. returns their number */
 static size_t find_parts(const struct carm_compare *c, size_t model, struct part *parts)
 {
     size_t n = 0;
@@ -526,8 +528,8 @@ static size_t find_parts(const struct carm_compare *c, size_t model, struct part
     return n;
 }
 
-/* Where the core clock alone explains most of a model's significant differences: ", mostly its clock (+14%)".
- * returns dst, "" elsewhere */
+/* ", mostly its clock (+14%)" where the core clock alone explains most of a model's significant differences, else "".
+ * returns dst */
 static const char *clock_text(char dst[64], const struct carm_compare *c, size_t model)
 {
     size_t all = 0, by_clock = 0;
@@ -573,7 +575,7 @@ static void put_answers(const struct carm_compare *c)
     }
 }
 
-/* The answer first, then how many comparisons it rests on. returns false where nothing can be compared */
+/* Prints the answer, then the number of comparisons behind it. returns false where nothing can be compared */
 static bool put_verdict_line(const struct carm_compare_page *page)
 {
     const struct carm_compare *c = page->compare;
@@ -622,7 +624,7 @@ static bool put_verdict_line(const struct carm_compare_page *page)
     return true;
 }
 
-/* Explains a significant difference. */
+/* Prints the rule for significant differences. */
 static void put_rule(const struct carm_compare_page *page)
 {
     const struct carm_compare *c = page->compare;

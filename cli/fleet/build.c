@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm fleet build: every node of an MPI job measured once, all models gathered into one file. */
+/* carm fleet build: measures every node of an MPI job once, and gathers all models in one file. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -101,8 +101,8 @@ static int check(struct carm_err *err)
     return 0;
 }
 
-/* Becomes carm-mpi, which lies beside the program, or in libexec (or lib) once installed. MPI is in a program
- * of its own so that carm runs where there is none, and so that each may be of another compiler. */
+/* Replaces this process by carm-mpi, which is beside the program, or in libexec (or lib) if installed. MPI has a
+ * program of its own, so that carm runs without MPI, and so that both may be built by different compilers. */
 static int become_rank(const struct build_line *line, struct carm_err *err)
 {
     static const char *const places[] = {"carm-mpi", "../libexec/carm/carm-mpi",

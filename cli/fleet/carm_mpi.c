@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm-mpi OUTPUT LIMIT CARM build [OPTIONS]: a rank of `mpirun carm fleet build`, which becomes this
- * program. One rank of each node measures it; rows go to rank 0 as they are done.
+/* carm-mpi OUTPUT LIMIT CARM build [OPTIONS]: a rank of `mpirun carm fleet build`, whose processes become this program.
+ * One rank of each node measures it. Each row is sent to rank 0 when it is finished.
  *
- * No rank ever waits inside MPI while a node is measured, since MPI waits by spinning: all look now
- * and then and sleep between. And no rank needs another one alive: rank 0 gives up on those that stay
- * silent.
+ * No rank ever waits inside MPI while a node is measured, since MPI waits by spinning: all ranks poll and sleep in
+ * between. No rank depends on another: rank 0 stops waiting for silent ranks.
  *
  * What Open MPI 4.1 does when a rank is killed (tried, and see orte/mca/errmgr): it ends the job, SIGTERM
- * first, which leaves rank 0 the second that it needs for the rows of the others. With mpirun
- * --enable-recovery it lets the others go on. Then the end must be one that mpirun counts: an
- * MPI_Finalize that waits for nobody (async_mpi_finalize) and the exit status 0; after MPI_Abort, an
- * exit without MPI_Finalize or another status it would wait for ever. */
+ * first, which leaves rank 0 the second that it needs for the other ranks' rows. With mpirun --enable-recovery, the
+ * other ranks continue. They must then end by an MPI_Finalize that waits for nobody (async_mpi_finalize) and the exit
+ * status 0: after MPI_Abort, an exit without MPI_Finalize or another status, mpirun would wait for ever. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +21,7 @@
 
 enum { TAG_ROW = 1, TAG_BYE = 2 };
 
-/* Beyond that a rank that hears nothing from rank 0 stops waiting, too. */
+/* Seconds after the last call until a rank stops waiting for rank 0. Chosen by hand. */
 static const double ORPHAN_SECONDS = 120.0;
 
 struct job {
@@ -36,7 +34,7 @@ struct job {
     bool recovery;  /* mpirun --enable-recovery */
 };
 
-/* Until when a row may come. Beyond the limit, a node kills, reads and sends. */
+/* The latest time for a row: after the limit, a node kills its child, reads and sends. */
 static double last_call(const struct job *job)
 {
     const double tenth = job->limit_seconds / 10.0;
@@ -50,7 +48,7 @@ static void begin_send(const char *text, size_t bytes, int rank, int tag, MPI_Re
     MPI_Start(request);
 }
 
-/* An mpirun of another MPI starts ranks that do not find each other: each would be rank 0 of 1. */
+/* Whether mpirun and this MPI are the same. Otherwise each process would be rank 0 of 1. */
 static bool launcher_fits(const struct job *job)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
@@ -63,7 +61,7 @@ static bool launcher_fits(const struct job *job)
     return true;
 }
 
-/* One rank of each node measures: the first of the ranks that share memory. */
+/* Chooses the rank that measures each node: the first of the ranks that share memory. */
 static void choose(struct job *job)
 {
     MPI_Comm node;
@@ -75,7 +73,8 @@ static void choose(struct job *job)
     job->me.measures = among == 0;
 }
 
-/* Tells rank 0 who is where, before anything can have died; it opens the file, or none begins.
+/* Sends rank 0 the host of each rank, before any rank can have died. Rank 0 opens the file; if it
+ * cannot, no rank begins.
  * returns 0 or an exit code */
 static int introduce(struct job *job, struct carm_fleet_gather *g)
 {
@@ -96,7 +95,7 @@ static int introduce(struct job *job, struct carm_fleet_gather *g)
     return code;
 }
 
-/* The end of a rank when the whole job is ended: mpirun kills ranks that take long. */
+/* Ends a rank when the whole job is ended, at once: mpirun kills ranks that take long. */
 static _Noreturn void leave(struct carm_fleet_node *node)
 {
     if (node) {
@@ -105,7 +104,7 @@ static _Noreturn void leave(struct carm_fleet_node *node)
     _exit(CARM_EXIT_FAILED);
 }
 
-/* Measures and sends its row. */
+/* Measures the node and sends its row. */
 static void report(const struct job *job)
 {
     static const char none[] = "";
@@ -133,8 +132,8 @@ static void report(const struct job *job)
     free(row);
 }
 
-/* Sleeps until rank 0 has all it waits for: a rank that went on to MPI_Finalize would spin there,
- * beside one that measures. */
+/* Sleeps until rank 0 has all rows: a rank in MPI_Finalize would spin beside a rank that
+ * measures. */
 static void wait_for_bye(const struct job *job)
 {
     const double end = last_call(job) + ORPHAN_SECONDS;
@@ -152,7 +151,7 @@ static void wait_for_bye(const struct job *job)
     MPI_Recv(NULL, 0, MPI_CHAR, 0, TAG_BYE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* A row that has begun to come; its sender may die on the way. */
+/* A row that is being received; its sender may die before the end. */
 struct incoming {
     char *text; /* NULL = none */
     size_t bytes;
@@ -173,13 +172,13 @@ static void begin_row(struct incoming *in)
     in->text = calloc(1, (size_t)bytes + 1);
     in->bytes = (size_t)bytes;
     in->rank = status.MPI_SOURCE;
-    if (in->text) { /* else it stays there, and there may be memory later */
+    if (in->text) { /* without memory the message stays queued, for a later try */
         MPI_Recv_init(in->text, bytes, MPI_CHAR, in->rank, TAG_ROW, MPI_COMM_WORLD, &in->request);
         MPI_Start(&in->request);
     }
 }
 
-/* Takes all rows that are there. */
+/* Receives all rows that have arrived. */
 static void take_rows(struct incoming *in, struct carm_fleet_gather *g)
 {
     for (;;) {
@@ -197,7 +196,7 @@ static void take_rows(struct incoming *in, struct carm_fleet_gather *g)
     }
 }
 
-/* Gathers until every node has a row. returns whether all ranks are alive, as far as can be seen */
+/* Gathers rows until every node has one. returns whether all ranks seem to be alive */
 static bool gather(const struct job *job, struct carm_fleet_gather *g)
 {
     static const char ended[] =
@@ -234,11 +233,11 @@ static bool gather(const struct job *job, struct carm_fleet_gather *g)
     }
     if (alive) {
         free(in.text);
-    } /* else MPI may still write into it */
+    } /* else not freed: MPI may still write into it */
     return alive;
 }
 
-/* Lets the others go. Nothing waits for one that may be dead. */
+/* Lets the other ranks end. Does not wait for ranks that may be dead. */
 static void say_bye(const struct job *job, const struct carm_fleet_gather *g)
 {
     const double end = carm_seconds_now() + 5.0;

@@ -30,9 +30,8 @@ void carm_fleet_nap(void)
     nanosleep(&t, NULL);
 }
 
-/* The environment without the variables that make a process a rank. The child is a program of
- * its own, which waits its turn on the node like a build started by hand. To be released with
- * free. */
+/* The environment without the variables that make a process a rank. The child waits for the node
+ * like a build started by hand. To be released with free. */
 static char **plain_environment(void)
 {
     static const char *const of_ranks[] = {"OMPI_", "PMIX_", "PMI_", "SLURM_"};
@@ -57,16 +56,16 @@ static char **plain_environment(void)
     return plain;
 }
 
-/* The child's work before its exec; only calls that are safe after fork. */
+/* Prepares the child before its exec, with calls that are safe after fork only. */
 static void prepare_child(pid_t parent, int errors, const void *cpus, size_t cpus_bytes)
 {
     setpgid(0, 0);
-    /* a rank that is killed takes its measurement along */
+    /* the child dies with its rank */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) {
         _exit(127);
     }
-    /* where memory runs out the kernel shall take this one, not the rank that writes the row */
+    /* without memory, the kernel should kill the child, not the rank that writes the row */
     const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (score >= 0) {
         (void)!write(score, "1000", 4);
@@ -78,7 +77,7 @@ static void prepare_child(pid_t parent, int errors, const void *cpus, size_t cpu
     dup2(null, STDIN_FILENO);
     dup2(null, STDOUT_FILENO);
     dup2(errors, STDERR_FILENO);
-    close_range(3, ~0U, 0); /* MPI's sockets among them */
+    close_range(3, ~0U, 0); /* among them MPI's sockets */
 }
 
 static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_parent)
@@ -117,7 +116,7 @@ static int spawn(struct carm_fleet_node *node, char *const *argv, bool like_pare
                    : carm_fail(&node->failed, CARM_EIO, "cannot start carm build: %s", strerror(e));
 }
 
-/* The folder and its contents: the model, or the file that a killed build was writing. */
+/* Removes the folder with the model, or with the unfinished file of a killed build. */
 static void remove_folder(const char *folder)
 {
     DIR *dir = *folder ? opendir(folder) : NULL;
@@ -133,8 +132,7 @@ static void remove_folder(const char *folder)
 
 static const char PREFIX[] = "carm-fleet-";
 
-/* Removes the folders of killed processes of this user: a live one has its own locked, at the latest after a
- * minute. */
+/* Removes the folders of killed processes of this user: a live process has locked its folder within a minute. */
 static void remove_stale(const char *tmp)
 {
     static const time_t minute = 60;
@@ -238,7 +236,7 @@ bool carm_fleet_node_poll(struct carm_fleet_node *node)
     const pid_t pid = waitpid(node->pid, &node->status, WNOHANG);
     if (pid == node->pid || (pid < 0 && errno != EINTR)) {
         listen_to(node);
-        kill(-node->pid, SIGKILL); /* an assembler that it left behind */
+        kill(-node->pid, SIGKILL); /* also the child's own processes, such as an assembler */
         node->pid = -1;
         return true;
     }
@@ -246,7 +244,7 @@ bool carm_fleet_node_poll(struct carm_fleet_node *node)
     if (!node->stopped && now >= node->deadline) {
         carm_fleet_node_stop(node, NULL);
     }
-    /* a process that hangs in the kernel does not die: its row must not wait for it */
+    /* a process that hangs in the kernel does not die, so the row must not wait for it */
     node->unkillable = node->stopped && now >= node->deadline + KILL_SECONDS;
     return node->unkillable;
 }
@@ -262,8 +260,8 @@ void carm_fleet_node_stop(struct carm_fleet_node *node, const char *reason)
     kill(-node->pid, SIGKILL);
 }
 
-/* The last line of the child's output, without "carm: " and without characters that a row may
- * not have. */
+/* Copies the last line of the child's output, without "carm: " and without characters that a row
+ * may not have. */
 static void last_words(const struct carm_fleet_node *node, char *dst, size_t size)
 {
     char said[sizeof node->said];
@@ -374,7 +372,7 @@ int carm_fleet_gather_open(struct carm_fleet_gather *g, const struct carm_fleet_
     return rc;
 }
 
-/* "carm: nodeA (rank 3): failed: ..." */
+/* Prints "carm: nodeA (rank 3): failed: ..." */
 static void say(const struct carm_fleet_who *who, const char *status, const char *reason)
 {
     char rank[32] = "";
@@ -384,7 +382,7 @@ static void say(const struct carm_fleet_who *who, const char *status, const char
     carm_say_error(0, "%s%s: %s%s%s", who->host, rank, status, *reason ? ": " : "", reason);
 }
 
-/* At every tenth: a line, since under mpirun nothing is a terminal. */
+/* Prints a line at every tenth of the nodes, since output under mpirun is not a terminal. */
 static void say_progress(struct carm_fleet_gather *g)
 {
     const size_t done = g->nodes - g->waiting;
@@ -396,7 +394,7 @@ static void say_progress(struct carm_fleet_gather *g)
     g->told = tenth;
 }
 
-/* A row in place of one that the disk had no room for. */
+/* Appends a row without the model, in place of a row for which the disk had no room. */
 static void append_short(struct carm_fleet_gather *g, const struct carm_fleet_who *who,
                          const struct carm_err *why)
 {

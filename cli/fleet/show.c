@@ -84,7 +84,7 @@ static int parse(const struct carm_fleet_words *words, struct carm_fleet_page *p
 
 /* CSV: a row for each node and roof, and for each node and family of roofs. */
 
-/* Empty where it is not known. */
+/* Writes a number; an empty field if not known. */
 static void put_number(FILE *out, double v, int digits)
 {
     if (isnan(v)) {

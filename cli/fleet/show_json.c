@@ -14,8 +14,8 @@ struct writer {
     int rc;
 };
 
-/* Writes an object, which is taken; all but ASCII is escaped: nothing that a name holds reaches a
- * terminal. */
+/* Writes and releases an object. Characters beyond ASCII are escaped, so that names cannot send
+ * control sequences to a terminal. */
 static void put(struct writer *w, const char *before, json_t *o)
 {
     char *text = o ? json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
@@ -100,7 +100,7 @@ static json_t *make_group(const struct carm_fleet_group *group, size_t g)
     return carm_jwrite_done(o, ok);
 }
 
-/* Objects that a comma must separate. */
+/* Writes one of several objects, with a comma between them. */
 static void put_item(struct writer *w, bool *first, json_t *o)
 {
     put(w, *first ? "\n  " : ",\n  ", o);
@@ -138,7 +138,7 @@ static json_t *make_flag(const struct carm_fleet_table *t, size_t i, size_t j)
     return carm_jwrite_done(o, ok);
 }
 
-/* The flagged roofs of a node, and the most certain one of a suspect. */
+/* The flagged roofs of a node; of a suspect the most certain roof. */
 static json_t *make_flags(const struct carm_fleet_page *page, const struct carm_fleet_table *t,
                           size_t i)
 {

@@ -9,12 +9,12 @@
 #include "cli/fleet/show.h"
 #include "cli/opt.h"
 
-/* Columns: of a group's table, and of the lists; both fit into 80. */
+/* Widths of columns: a group's table, and the lists. Both fit into 80 columns. */
 enum { NAME_WIDTH = 15, EXTREME_WIDTH = 10, HOST_WIDTH = 18, ROOF_WIDTH = 31 };
 
 /* ---- one group ---- */
 
-/* "+3.3%"; without the decimal for large values */
+/* "+3.3%"; large values without the decimal. returns dst */
 static const char *percent(char *dst, size_t size, double share)
 {
     if (isnan(share)) {
@@ -84,7 +84,7 @@ static void put_heading(const struct carm_fleet_page *page, const struct carm_fl
                  c->roof.threads);
     }
     carm_text_fit(clean, sizeof clean, text, NAME_WIDTH + 4, page->ascii);
-    /* the set's name takes the room of the names and some of the numbers of nodes */
+    /* the set's name takes the columns of names and a part of the numbers of nodes */
     const int blanks = NAME_WIDTH + 6 - (int)carm_text_width(clean);
     printf("\n  %s%*s %13s %6s %6s %-*s %7s\n", clean, blanks > 1 ? blanks : 1, "n", "median",
            "spread", "lowest", EXTREME_WIDTH, "", "highest");
@@ -106,11 +106,11 @@ static void put_columns(const struct carm_fleet_page *page, const struct carm_fl
     }
 }
 
-/* The differences between a group's machines and another's. */
+/* The properties in which a group's machines differ from another group's. */
 enum { DIFFERENCES = 9 };
 struct difference {
     const char *what;
-    char text[2][CARM_TEXT_MAX]; /* of the group, of the other; "" = they are equal */
+    char text[2][CARM_TEXT_MAX]; /* of the group, of the other group; "" = equal */
 };
 
 static void set_number(struct difference *d, const char *what, long long mine, long long other)
@@ -204,7 +204,7 @@ static void put_group(const struct carm_fleet_page *page, size_t g)
 
 /* ---- outliers, suspects, drift and failed nodes ---- */
 
-/* A node in a list: of which table, and which column says it. */
+/* A node in a list: its table, and the column that put it there. */
 struct entry {
     const struct carm_fleet_group *group;
     const struct carm_fleet_table *table;
@@ -218,7 +218,8 @@ struct list {
     size_t n;
 };
 
-/* The flagged column that goes into a list under --roof, the most certain one without. */
+/* The column for a list: with --roof the flagged column that it selects, else the most certain
+ * column. */
 static ptrdiff_t choose(const struct carm_fleet_page *page, const struct carm_fleet_table *t,
                         size_t node)
 {
@@ -237,7 +238,7 @@ static ptrdiff_t choose(const struct carm_fleet_page *page, const struct carm_fl
     return best;
 }
 
-/* The most certain first. */
+/* Orders entries by certainty, the most certain first. */
 static int by_z(const void *a, const void *b)
 {
     const struct entry *x = a;
@@ -371,7 +372,7 @@ static void put_outliers(const struct carm_fleet_page *page)
 
 /* ---- odd nodes: few of a type with another memory, page size or ISA, or without some roofs ---- */
 
-/* Why a node is odd; "" = it is not. */
+/* Why a node is odd; "" = not odd. returns dst */
 static const char *odd_text(const struct carm_fleet_page *page, size_t g, size_t node, char *dst,
                             size_t size)
 {
@@ -559,7 +560,7 @@ static void put_summary(const struct carm_fleet_page *page)
                            f->ngroups, f->ngroups == 1 ? "" : "s", more);
 }
 
-/* The answer, before the tables that it comes from. */
+/* Prints the answer, before the tables that it comes from. */
 static void put_verdict(const struct carm_fleet_page *page)
 {
     const struct carm_fleet *f = page->fleet;
@@ -594,7 +595,7 @@ void carm_fleet_put_text(const struct carm_fleet_page *page)
     put_summary(page);
     put_lists(page);
     for (size_t g = 0; g < page->fleet->ngroups; g++) {
-        /* an odd group is listed below, or asked for */
+        /* odd groups are listed below, unless --group selects one */
         if (carm_fleet_wants_group(page, g) &&
             (page->group || carm_fleet_like(page->fleet, g) < 0)) {
             put_group(page, g);

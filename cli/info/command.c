@@ -38,12 +38,12 @@ struct facts {
     struct carm_machine machine;
     struct carm_limits limits;
     struct carm_info_counters *counters;
-    struct carm_model *model; /* this machine's, NULL when there is none */
+    struct carm_model *model; /* this machine's model; NULL = none */
     char model_path[4096];
     uint64_t page_bytes;
 };
 
-/* The page size that a buffer gets, tried on 8 MiB. */
+/* The page size that a buffer of 8 MiB gets. */
 static uint64_t try_pages(void)
 {
     struct carm_buffer buffer;
@@ -70,7 +70,7 @@ static const struct carm_level *measured_level(const struct facts *f, int level)
     return NULL;
 }
 
-/* The roofs that a build measures here. */
+/* Prints the roofs that a build measures here. */
 static void print_roofs(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
@@ -100,7 +100,7 @@ static void print_roofs(const struct facts *f)
                            carm_text_bytes(a, sizeof a, carm_build_usual_memory()));
 }
 
-/* The answer first: the machine, how its programs are counted, and whether there is a model. */
+/* Prints the answer: the machine, how its programs are counted, and whether there is a model. */
 static void print_answer(const struct facts *f)
 {
     char a[CARM_TEXT_NUMBER_MAX];
@@ -146,7 +146,7 @@ static void print_precisions(const struct carm_cpu *cpu)
     printf("%s%s\n", *others ? "; this CPU has no" : "", others);
 }
 
-/* "6 cores, 12 hardware threads" of one unit; a range where units differ. */
+/* Prints "6 cores, 12 hardware threads" for one unit; a range if units differ. */
 static void print_cores(const struct carm_topo_unit *u)
 {
     if (u->cores > 1 && u->cores != u->least_cores) {
@@ -161,7 +161,7 @@ static void print_cores(const struct carm_topo_unit *u)
     }
 }
 
-/* The map: the words that --on and --threads take here. */
+/* Prints the map: the words that --on and --threads take here. */
 static void print_map(const struct carm_topo *topo)
 {
     struct carm_topo_unit units[MAP_MAX];
@@ -171,7 +171,7 @@ static void print_map(const struct carm_topo *topo)
            "            prints the sets of a build)\n");
     for (size_t i = 0; i < n; i++) {
         const struct carm_topo_unit *u = &units[i];
-        /* a cache of each core is no place of its own */
+        /* a cache of a single core is not a place */
         if ((u->level && u->cores == 1) || strncmp(u->words, "cpu:", 4) == 0) {
             continue;
         }

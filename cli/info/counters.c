@@ -15,7 +15,7 @@
 enum { PAPI, LIKWID, STEP, TRANSLATE, PROVIDERS };
 
 struct carm_info_counters {
-    struct carm_recipe *recipe; /* NULL: `lacks` has the reason */
+    struct carm_recipe *recipe; /* NULL = none, with the reason in `lacks` */
     struct carm_err lacks;
     struct carm_probe probes[PROVIDERS];
 };

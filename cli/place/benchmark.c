@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points in the shape of Google Benchmark's JSON: one iteration each, with flops, bytes and shares of the
- * roofs as user counters. */
+/* Points in the format of Google Benchmark's JSON: one iteration each; flops, bytes and shares of the roofs are user
+ * counters. */
 #include "base/json_write.h"
 #include "base/number.h"
 #include "base/text.h"
@@ -30,7 +30,7 @@ static void put_counter(FILE *out, const char *name, double v)
     }
 }
 
-/* A point without a time is none of Google Benchmark's. */
+/* Points without a time are left out, as Google Benchmark has none. */
 void carm_place_benchmark_put(const struct carm_place_printer *printer,
                               const struct carm_placed *placed)
 {

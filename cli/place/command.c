@@ -119,27 +119,27 @@ struct context {
     const struct carm_model *model;
     struct carm_place_choices *choices;
     struct carm_merge *merge; /* NULL = rows are points */
-    struct carm_views *views; /* the same for --by */
+    struct carm_views *views; /* views of --by; NULL = none */
     enum carm_view_kind kinds[CARM_VIEW_COUNT];
     size_t nkinds, most_ranks;
     struct carm_view view, whole;
     struct carm_place_outputs outputs;
-    char *hosts[HOSTS_MAX]; /* other than the model's, that were told */
+    char *hosts[HOSTS_MAX]; /* hosts other than the model's that were already reported */
     size_t nhosts;
     size_t rows;
-    double fail_under;         /* share of the roof; negative = not asked for */
-    size_t failed;             /* points below it */
-    const char *metric;        /* "" = flops */
-    struct carm_point counted; /* the point, of a metric with its operations as flops */
-    struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
-    struct carm_place_choices *today; /* of the model without --set; NULL = not asked for */
+    double fail_under;                /* share of the roof; negative = not given */
+    size_t failed;                    /* points below fail_under */
+    const char *metric;               /* "" = flops */
+    struct carm_point counted;        /* the point; for a metric, its operations are in flops */
+    struct carm_placed placed;        /* static: its ceilings are too large for the stack */
+    struct carm_place_choices *today; /* choices of the model without --set; NULL = no --set */
     struct carm_placed before;
     char gain[CARM_SETTINGS_TEXT_MAX + 128];
 };
 
 /* ---- where points come from ---- */
 
-/* Says once for each host that it is not the model's. */
+/* Reports each host that is not the model's, once. */
 static void tell_host(struct context *c, const char *host)
 {
     for (size_t i = 0; i < c->nhosts; i++) {
@@ -148,7 +148,7 @@ static void tell_host(struct context *c, const char *host)
         }
     }
     if (c->nhosts > 0 && c->views) {
-        return; /* one sentence stands for all nodes of a job */
+        return; /* one sentence is enough for all nodes of a job */
     }
     if (c->nhosts < HOSTS_MAX) {
         c->hosts[c->nhosts++] = strdup(host);
@@ -171,7 +171,7 @@ static void tell_host(struct context *c, const char *host)
 
 /* ---- one point ---- */
 
-/* The ceilings as its own instructions leave them. */
+/* Finds the point's runtime-oriented ceilings. */
 static void adjust(const struct context *c, struct carm_placed *d)
 {
     if (!opt_runtime || *d->set->metric || (!d->has[0] && !d->has[1])) {
@@ -186,7 +186,7 @@ static void adjust(const struct context *c, struct carm_placed *d)
     }
 }
 
-/* The lines that a view adds. */
+/* Fills in the view of a point. */
 static void put_view(struct context *c, struct carm_placed *d)
 {
     d->view = &c->view;
@@ -196,7 +196,7 @@ static void put_view(struct context *c, struct carm_placed *d)
     carm_imbalance_find(&c->view.imbalance, d->set, d->place, d->has, &d->cost);
 }
 
-/* --fail-under */
+/* Checks a point against --fail-under. */
 static void judge(struct context *c, const struct carm_placed *d)
 {
     char name[256];
@@ -216,7 +216,7 @@ static void judge(struct context *c, const struct carm_placed *d)
     }
 }
 
-/* --set: the gain of the point on the changed machine, by its bounds today and there. */
+/* Prints the gain of a point on the machine of --set, from its bounds on both machines. */
 static void put_gain(struct context *c, const struct carm_point *point, struct carm_placed *d)
 {
     struct carm_place_choice choice;
@@ -293,7 +293,7 @@ static int read_points(struct context *c, const char *path, struct carm_err *err
             put_point(c, &point, NULL);
         }
         if (c->outputs.n > 1 && c->outputs.file_err.text[0]) {
-            break; /* no sense in going on without room */
+            break; /* without room on the disk the output has failed */
         }
     }
     carm_points_close(points);
@@ -332,7 +332,7 @@ static void begin_all(struct context *c)
 
 static int place_files(struct context *c, int n, char **paths, struct carm_err *err)
 {
-    const bool later = c->merge || c->views; /* a bad row is told before there is output */
+    const bool later = c->merge || c->views; /* a bad row is reported before any output */
     int rc = 0;
     if (!later) {
         begin_all(c);
@@ -365,7 +365,7 @@ static int place_files(struct context *c, int n, char **paths, struct carm_err *
     return 0;
 }
 
-/* Measures the roofs that this machine's model lacks for the points of files. */
+/* Measures roofs that are missing in this machine's model for the points of files. */
 static void measure_lacking(const char *model, int n, char **paths)
 {
     enum { POINTS = 64 };
@@ -396,7 +396,7 @@ static void measure_lacking(const char *model, int n, char **paths)
     carm_lacking_measure(model, NULL, lacking, found);
 }
 
-/* Without points: an intensity is all that is known. */
+/* Checks the options of --intensity, which has no points. */
 static int check_intensity(int n, char **operands)
 {
     if (n > 1 || (n == 1 && !carm_select_is_model(operands[0]))) {
@@ -460,7 +460,7 @@ static int check_operands(int n, char **operands, int *models)
     }
     struct carm_err err = {""};
     const int rc = carm_select_sort_operands(n, operands, models, &err);
-    if (rc) { /* before the head of a table is printed */
+    if (rc) { /* before the table's head is printed */
         return carm_say_outcome(rc, &err);
     }
     if (n == *models) {
@@ -503,7 +503,7 @@ static int open_outputs(struct context *c, struct carm_err *err)
     return carm_place_outputs_open(&c->outputs, &same, standard ? NULL : opt_csv, err);
 }
 
-/* --by and --ranks */
+/* Opens the views of --by and --ranks. */
 static int open_views(struct context *c, struct carm_err *err)
 {
     const char *word = opt_ranks ? opt_ranks : DEFAULT_RANKS;
@@ -569,7 +569,7 @@ static int run(int noperands, char **operands)
     }
     rc = carm_place_outputs_close(&c->outputs, rc, &err);
     if (rc) {
-        fflush(stdout); /* the points before the bad one come before its message */
+        fflush(stdout); /* the points before a bad row come before its message */
     }
     for (size_t i = 0; i < c->nhosts; i++) {
         free(c->hosts[i]);

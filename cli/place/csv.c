@@ -10,7 +10,7 @@
 
 enum { TEXT_MAX = 8192 };
 
-/* A comma, and the value unless it is unknown. */
+/* Writes a comma, and the value if known. */
 static void put_known(FILE *out, double v)
 {
     char text[CARM_NUMBER_MAX];
@@ -33,7 +33,7 @@ static void put_next(FILE *out, const char *s)
     carm_csv_put_clean(out, s);
 }
 
-/* The columns of a point for each level. */
+/* Writes the names of the columns for each level. */
 static void put_levels_header(FILE *out)
 {
     fputs(",l2_bytes,l3_bytes,levels_by", out);
@@ -104,7 +104,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     FILE *out = pr->out;
     const struct carm_place *p = &d->place[which];
     if (!d->has[which]) {
-        fputs_unlocked(",,,,,,,,,,,,,", out); /* all up to the advice */
+        fputs_unlocked(",,,,,,,,,,,,,", out); /* no place: all columns up to the advice */
         put_next(out, d->unplaced ? "" : d->why[which].text);
         fputs_unlocked(",,", out);
         fputs_unlocked(pr->ceilings ? "," : "", out);
@@ -116,7 +116,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
         put_number(out, p->intensity_low);
         put_number(out, p->intensity_high);
     } else {
-        fputs_unlocked(",,", out); /* exact */
+        fputs_unlocked(",,", out); /* exact intensity */
     }
     put_number(out, p->roof);
     put_number(out, p->share);
@@ -154,7 +154,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     }
 }
 
-/* Share and rate of each ceiling as the point's instructions leave it. */
+/* Writes share and rate of each runtime-oriented ceiling. */
 static void put_runtime(FILE *out, const struct carm_placed *d)
 {
     for (int i = 0; i < CARM_RUNTIME_COUNT; i++) {
@@ -168,7 +168,7 @@ static void put_runtime(FILE *out, const struct carm_placed *d)
     }
 }
 
-/* Like put_number; 0 is unknown and left empty. */
+/* Like put_number; 0 = unknown, left empty. */
 static void put_ratio(FILE *out, double v)
 {
     if (v > 0.0) {
@@ -239,13 +239,13 @@ static void put_levels(FILE *out, const struct carm_placed *d)
     put_next(out, d->has_levels ? l->advice : "");
     for (int k = 0; k < 3; k++) {
         const double low = d->point->level_low[k], high = d->point->level_high[k];
-        const bool exact = low == high; /* as sums of exact counts are */
+        const bool exact = low == high; /* also for sums of exact counts */
         put_known(out, exact ? CARM_POINT_UNKNOWN : low);
         put_known(out, exact ? CARM_POINT_UNKNOWN : high);
     }
 }
 
-/* The columns of a part of a program. */
+/* Writes the columns of a part of a program. */
 static void put_part(FILE *out, const struct carm_point *p)
 {
     put_next(out, p->kind);

@@ -10,7 +10,7 @@
 
 enum { INTENSITIES_MAX = 64, TEXT_MAX = 6144 };
 
-/* Far beyond any program's intensity; products with a rate stay finite. */
+/* Limits beyond any program's intensity; products with a rate stay finite. */
 static const double least = 1e-9;
 static const double most = 1e9;
 

@@ -23,7 +23,7 @@ static const char *const model_names[] = {"cache-aware", "original"};
 
 /* ---- lines of text ---- */
 
-/* A line in the making: a write to a stream takes as long as a cell. */
+/* A line under construction: writing a cell to a stream would take as long as making it. */
 struct line {
     char *dst;
     size_t size, used;
@@ -48,7 +48,7 @@ static void put_text(struct line *t, const char *text)
     put_bytes(t, text, strlen(text));
 }
 
-/* Text in width columns, to the left, or to the right where width is negative. */
+/* Puts text in width columns, left-aligned, or right-aligned for a negative width. */
 static void put_cell(struct line *t, int width, const char *text)
 {
     static const char blanks[] = "                                ";
@@ -72,7 +72,7 @@ static void end_line(FILE *out, struct line *t)
 
 /* ---- cells ---- */
 
-/* A text made safe and cut to width columns, the last of which tells that it was cut. */
+/* Makes a text safe and cuts it to width columns; the last column marks a cut. */
 static char *fit(char *dst, size_t size, const char *src, size_t width, bool ascii)
 {
     const size_t length = strlen(src);
@@ -101,7 +101,7 @@ static void put_scaled(struct line *t, double v)
     put_text(t, prefixes[i]);
 }
 
-/* Puts a speed-up in at most 7 characters, to the right of width columns: "1.82x", "<0.01x". */
+/* Puts a speed-up in at most 7 characters, right-aligned in width columns: "1.82x", "<0.01x". */
 static void put_factor(struct line *t, int width, double v)
 {
     char text[CARM_NUMBER_MAX + 2] = "";
@@ -115,7 +115,7 @@ static void put_factor(struct line *t, int width, double v)
     put_cell(t, -width, text);
 }
 
-/* Puts a share in percent in at most 7 characters, to the right of width columns: "14.2%", ">99999%". */
+/* Puts a share in percent in at most 7 characters, right-aligned in width columns: "14.2%", ">99999%". */
 static void put_percent(struct line *t, int width, double share)
 {
     char text[CARM_NUMBER_MAX + 2] = ">";
@@ -127,7 +127,7 @@ static void put_percent(struct line *t, int width, double share)
     put_cell(t, -width, text);
 }
 
-/* The word that text begins with: its bytes, and its columns in *wide. */
+/* The first word of text: returns its bytes; its columns go to *wide. */
 static size_t word_of(const char *text, size_t *wide)
 {
     size_t n = 0;
@@ -137,8 +137,8 @@ static size_t word_of(const char *text, size_t *wide)
     return n;
 }
 
-/* Text behind head, wrapped; lines after the first stand behind `indent` blanks.
- * plain  ASCII alone: a byte is a column */
+/* Prints text behind head, wrapped; lines after the first begin with `indent` blanks.
+ * plain text is ASCII: a byte is a column */
 static void put_wrapped(FILE *out, const char *head, int indent, const char *text, bool plain)
 {
     size_t column = carm_text_width(head);
@@ -146,7 +146,7 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
     fputs_unlocked(head, out);
     while (*text) {
         size_t wide = 0, next = 0;
-        if (left <= WIDTH && column + 1 + left <= WIDTH) { /* the last line, as it is */
+        if (left <= WIDTH && column + 1 + left <= WIDTH) { /* the rest fits into the last line */
             putc_unlocked(' ', out);
             fwrite_unlocked(text, 1, left, out);
             break;
@@ -159,7 +159,8 @@ static void put_wrapped(FILE *out, const char *head, int indent, const char *tex
             continue;
         }
         column += 1 + wide;
-        while (text[n] == ' ' && text[n + 1] != ' ' && text[n + 1]) { /* more words at once */
+        while (text[n] == ' ' && text[n + 1] != ' ' && text[n + 1]) { /* puts single-spaced words
+                                                                       * together */
             const size_t more = word_of(text + n + 1, &next);
             if (column + 1 + next > WIDTH) {
                 break;
@@ -187,7 +188,7 @@ void carm_place_table_note(const struct carm_place_printer *pr, const char *head
 
 /* ---- --by: the ranks of a parallel program ---- */
 
-/* Less is within the errors of times and counts. */
+/* Smaller gains are within the errors of times and counts. */
 static const double worth_naming = 1.005;
 
 __attribute__((format(printf, 2, 3))) static void append(struct line *t, const char *fmt, ...)
@@ -230,7 +231,8 @@ static void append_performance(struct line *t, const struct carm_over_ranks *p, 
     }
 }
 
-/* The spread of intensity and performance, who was slowest and fastest; "" where nothing is known.
+/* The spread of intensity and performance, and the slowest and fastest ranks; "" = nothing is
+ * known.
  * unit  "flop". returns dst */
 static char *spread_text(char *dst, size_t size, const struct carm_view *view, const char *unit)
 {
@@ -271,7 +273,7 @@ static void append_ceiling(struct line *t, const struct carm_placed *d, int i, c
     }
 }
 
-/* The imbalances, their cost, and the ceilings that they leave; "" for one rank. returns dst */
+/* The imbalances, their cost, and the ceilings that result; "" for one rank. returns dst */
 static char *imbalance_text(char *dst, size_t size, const struct carm_placed *placed,
                             const char *unit)
 {
@@ -352,7 +354,7 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         put_text(&t, parts[i]);
     }
-    if (pr->flops && *pr->metric) { /* other than in the table's head */
+    if (pr->flops && *pr->metric) { /* a metric other than the table head's */
         carm_place_unit(unit, pr);
         append(&t, "; roof in %.20s/s, intensity in %.20s/byte", unit, unit);
     }
@@ -360,7 +362,7 @@ static void put_head(const struct carm_place_printer *pr, const struct carm_plac
     carm_place_table_note(pr, head, text);
 }
 
-/* One ceiling: its name in that many columns, the rate that it allows in 8, and two blanks. */
+/* Puts one ceiling: its name in `width` columns, the rate that it allows in 8, and two blanks. */
 static void put_wide_ceiling(struct line *t, const struct carm_place_printer *pr,
                              const struct carm_place *p, int i, int width)
 {
@@ -370,7 +372,7 @@ static void put_wide_ceiling(struct line *t, const struct carm_place_printer *pr
     put_text(t, "  ");
 }
 
-/* The name of a ceiling, or "-", in 11 columns after a blank. */
+/* Puts the name of a ceiling, or "-", in 11 columns after a blank. */
 static void put_name(struct line *t, const struct carm_place_printer *pr,
                      const struct carm_place *p, int i)
 {
@@ -379,7 +381,7 @@ static void put_name(struct line *t, const struct carm_place_printer *pr,
     put_cell(t, 11, i < 0 ? "-" : fit(name, sizeof name, p->ceilings[i].name, 11, pr->ascii));
 }
 
-/* The columns of the rows, once: the answer for the first point comes before them. */
+/* Prints the names of the rows' columns, once, behind the answer for the first point. */
 static void put_columns(struct carm_place_printer *pr)
 {
     if (!pr->headed) {
@@ -414,7 +416,7 @@ static void put_place(const struct carm_place_printer *pr, const struct carm_pla
     end_line(pr->out, t);
 }
 
-/* Every ceiling, the highest first. */
+/* Prints every ceiling, the highest first. */
 static void put_ceilings(const struct carm_place_printer *pr, const struct carm_place *p)
 {
     char row[512];
@@ -423,7 +425,7 @@ static void put_ceilings(const struct carm_place_printer *pr, const struct carm_
         struct line t = begin_line(row, sizeof row);
         put_cell(&t, 6, "");
         put_wide_ceiling(&t, pr, p, (int)i,
-                         pr->regions ? 26 : 12); /* names of measured ones are long */
+                         pr->regions ? 26 : 12); /* names of measured ceilings are long */
         put_factor(&t, 6, c->at / p->performance);
         put_text(&t, c->roof ? "  roof" : "");
         put_text(&t, (int)i == p->above ? "  above" : (int)i == p->below ? "  below" : "");
@@ -475,7 +477,8 @@ static void own_details(const struct carm_placed *d, int which, struct line *t)
     append(t, ")");
 }
 
-/* The roof of the point's own mix, and again on the original model where it differs from the machine's. */
+/* Prints the roof of the point's own mix, and also that of the original model where it differs from the machine's
+ * roof. */
 static void put_own(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char text[TEXT_MAX];
@@ -492,7 +495,7 @@ static void put_own(const struct carm_place_printer *pr, const struct carm_place
     }
 }
 
-/* One point for each level of the memory hierarchy. */
+/* Prints a point for each level of the memory hierarchy. */
 static void put_levels(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char text[TEXT_MAX];
@@ -505,7 +508,7 @@ static void put_levels(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
-/* A ceiling as the point's own instructions leave it. */
+/* Prints a runtime-oriented ceiling. */
 static void put_adjusted(const struct carm_place_printer *pr, const struct carm_runtime_ceiling *c,
                          const char *kind)
 {
@@ -556,7 +559,7 @@ static void put_advice(const struct carm_place_printer *pr, const struct carm_pl
     }
 }
 
-/* The verdict of carm run. returns whether it has advice, which replaces the advice of the place under the roofs */
+/* Prints the verdict of carm run. returns whether it has advice, which replaces that of the place under the roofs */
 static bool put_verdict(const struct carm_place_printer *pr, const struct carm_point *point)
 {
     char text[512];
@@ -568,7 +571,7 @@ static bool put_verdict(const struct carm_place_printer *pr, const struct carm_p
     return verdict.advice < CARM_ADVICE_COUNT;
 }
 
-/* The figures of all ranks together. */
+/* Prints the figures of all ranks together. */
 static void put_ranks(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char text[TEXT_MAX], unit[CARM_NAME_MAX];
@@ -581,7 +584,7 @@ static void put_ranks(const struct carm_place_printer *pr, const struct carm_pla
     }
 }
 
-/* Behind the ranks of a job: their common figures, and how many are not shown. */
+/* Prints, behind the ranks of a job, their common figures and the number of hidden ranks. */
 static void put_whole(const struct carm_place_printer *pr, const struct carm_placed *d)
 {
     char head[96], text[TEXT_MAX], unit[CARM_NAME_MAX];
@@ -646,7 +649,7 @@ void carm_place_table_put(struct carm_place_printer *printer, const struct carm_
     }
 }
 
-/* How many points are where, the model, and the meaning of the columns. */
+/* Prints the numbers of points by place, the model, and the meaning of the columns. */
 void carm_place_table_end(const struct carm_place_printer *printer)
 {
     char host[64], cpu[96], mix[CARM_NAME_MAX], text[1024], unit[CARM_NAME_MAX];

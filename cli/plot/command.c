@@ -55,7 +55,7 @@ static int script_path(char *dst, size_t size, struct carm_err *err)
                : 0;
 }
 
-/* The target of the script, or of the picture that gnuplot makes of it. */
+/* Writes the script, or the picture that gnuplot makes of it, to its target. */
 static int deliver(FILE *script, struct carm_err *err)
 {
     char path[PATH_MAX];
@@ -93,7 +93,7 @@ static int draw_sheet(const struct carm_plot_sheet *sheet, const char *format, s
     return rc;
 }
 
-/* The settings that the words of the command line give. */
+/* The settings of the command line. */
 struct request {
     struct carm_select select;
     struct carm_plot_look look;
@@ -107,7 +107,8 @@ static void put_note(const char *text)
     carm_say_error(0, "note: %s", text);
 }
 
-/* For a roofline: completes the models' roofs, and of one model replaces numbers of threads that it does not have. */
+/* For a roofline: completes the models' roofs; with a single model also replaces numbers of threads that it does not
+ * have. */
 static int complete(struct request *q, struct carm_plot_input *input, struct carm_err *err)
 {
     char note[CARM_TEXT_MAX];
@@ -189,7 +190,7 @@ static int plot_models(struct request *q, int n, char **operands)
     return code;
 }
 
-/* All operands name published machines. */
+/* Plots published machines, which all operands name. */
 static int plot_published(const struct carm_published *published, int n, char **operands,
                           const struct request *q, struct carm_err *err)
 {
@@ -248,7 +249,8 @@ static const char *misuse(bool published, const char *kind)
 /* The error of --output and --script, or NULL. */
 static const char *misnamed(void)
 {
-    const bool path = opt_script && *opt_script; /* --script=PATH is written beside a picture */
+    const bool path = opt_script && *opt_script; /* --script=PATH is written in addition to a
+                                                  * picture */
     if (!opt_output && !opt_script) {
         return "name the picture, for example -o roofline.svg";
     }

@@ -15,7 +15,7 @@
 #include "plots/page/report/data.h"
 #include "plots/page/write.h"
 
-enum { LARGE = 16000000 }; /* bytes of a page that get a note: some 20 000 points */
+enum { LARGE = 16000000 }; /* a page of more bytes gets a note: 20 000 points */
 
 static const char *opt_output, *opt_title;
 static struct carm_points_how how;

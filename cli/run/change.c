@@ -11,14 +11,14 @@
 #include "cli/run/verdict.h"
 #include "models/place/settings.h"
 
-/* "L2", "L3", "DRAM": the level behind a simulated one. returns dst */
+/* "L2", "L3", "DRAM": the level behind a simulated level. returns dst */
 static char *behind(char dst[16], const struct carm_run_simulation *s, size_t level)
 {
     snprintf(dst, 16, level + 1 < s->config.nlevels ? "L%zu" : "DRAM", level + 2);
     return dst;
 }
 
-/* Bytes that cross to each level, today and with the changed caches. */
+/* Prints the bytes that cross to each level, with the present and the changed caches. */
 static void show_bytes(const struct carm_run_changed *changed)
 {
     const struct carm_run_simulation *then = changed->caches, *now = changed->today;
@@ -37,9 +37,10 @@ void carm_run_change_show(const struct carm_run_changed *changed,
                           const struct carm_run_verdict *verdicts)
 {
     static const double worth_a_row = 0.01, few = 0.005;
-    static const double known_least = 0.2; /* of the time; chosen by hand */
+    static const double known_least = 0.2; /* least share of the time with known gains; chosen by
+                                            * hand */
     char gain[32], name[256], today[64], list[CARM_SETTINGS_TEXT_MAX], text[512] = "";
-    bool estimate = false; /* what gains is limited by an estimate */
+    bool estimate = false; /* the limit of a part that gains is an estimate */
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_run_change *c = &changed->parts[i];
         estimate = estimate || (c->known && verdicts[i].verdict.estimate &&

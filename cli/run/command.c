@@ -44,7 +44,7 @@
 #include "run/rows.h"
 
 #define DEFAULT_STEPS     "20000000"
-#define DEFAULT_HZ        "499" /* prime: a program's own timers do not keep step with it */
+#define DEFAULT_HZ        "499" /* prime: not in step with a program's own timers */
 #define DEFAULT_MIN_SHARE "1"
 
 static const char *opt_cpu, *opt_name, *opt_counters, *opt_output, *opt_model, *opt_threads,
@@ -211,10 +211,11 @@ static int configure_parts(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-static double sampled_share;                     /* of --levels; 0 = by the program's length */
+static double sampled_share;                     /* of --levels; 0 = chosen by the program's
+                                                  * length */
 static const struct carm_run_prefetch *prefetch; /* of --levels */
 
-/* --levels, and its own options */
+/* Reads --levels and its options. */
 static int configure_levels(const struct carm_run *run, struct carm_err *err)
 {
     double percent = 0.0;
@@ -242,7 +243,7 @@ static int configure_levels(const struct carm_run *run, struct carm_err *err)
 
 static uint64_t memory_bytes; /* of --what-if; 0 = half of the free memory */
 
-/* --what-if, and its own options */
+/* Reads --what-if and its options. */
 static int configure_what_if(const struct carm_run *run, struct carm_err *err)
 {
     if (opt_memory && !opt_what_if) {
@@ -267,7 +268,7 @@ static int configure_what_if(const struct carm_run *run, struct carm_err *err)
 
 static struct carm_run_changed changed; /* of --set */
 
-/* --set: its changes and the model that they change */
+/* Reads --set: its changes and the model to change. */
 static int configure_set(const struct carm_run *run, struct carm_err *err)
 {
     const char *without = opt_no_time   ? "--no-time"
@@ -288,7 +289,7 @@ static int configure_set(const struct carm_run *run, struct carm_err *err)
                : 0;
 }
 
-/* Where the program runs, and with how many threads. threads: changed where --threads is given */
+/* Finds the program's place and number of threads. threads: changed by --threads */
 static int find_place(int *threads, struct carm_err *err)
 {
     unsigned long long n = 0;
@@ -309,7 +310,7 @@ static int find_place(int *threads, struct carm_err *err)
     return rc;
 }
 
-/* With --on: the place's own model where there is one, else this machine's. */
+/* Chooses the model for --on: the place's own model if it exists, else this machine's. */
 static void choose_model(void)
 {
     char path[PATH_MAX];
@@ -367,7 +368,7 @@ static int configure(struct carm_run *run, struct carm_err *err)
     return rc;
 }
 
-/* "carm: parse_number: 1203 instructions, 0 flops, 512 bytes an iteration; exact: ..." */
+/* Prints "carm: parse_number: 1203 instructions, 0 flops, 512 bytes an iteration; exact: ..." */
 static void put_mark(const struct carm_row *row)
 {
     static const struct {
@@ -384,14 +385,14 @@ static void put_mark(const struct carm_row *row)
     fprintf(stderr, " an iteration; %s\n", row->note);
 }
 
-static char ran_twice[256]; /* said of the program once it has started; "" = nothing */
+static char ran_twice[256]; /* message for the end of the run; "" = none */
 
 static void keep_words(const char *text)
 {
     snprintf(ran_twice, sizeof ran_twice, "%s", text);
 }
 
-/* Behind the answer: it is the same for each program on this machine. */
+/* Prints the message behind the answer, as it is the same for each program on this machine. */
 static void say_ran_twice(void)
 {
     if (ran_twice[0]) {
@@ -433,13 +434,13 @@ static bool has_parts(const struct carm_run *run)
            (run->has_blocks || (run->has_samples && run->always_sampled));
 }
 
-/* The page has the rows as a file of points: here one in memory. */
+/* Writes the page. It takes the rows from a file of points in memory. */
 static int write_report(const struct carm_run *run, const struct carm_profile *profile,
                         const struct carm_run_levels *levels, const struct carm_model *model,
                         const struct carm_run_verdict *verdicts, const char *text,
                         struct carm_err *err)
 {
-    struct carm_run of_all = *run; /* a circle for each part, not for each run of it */
+    struct carm_run of_all = *run; /* a circle for each part, not for each of its runs */
     char path[64];
     char *paths[] = {path};
     char *data = NULL;
@@ -465,7 +466,7 @@ static int write_report(const struct carm_run *run, const struct carm_profile *p
     return rc;
 }
 
-/* The model with the changes of --set. */
+/* Opens the model with the changes of --set. */
 static int open_changed(struct carm_model **out, struct carm_err *err)
 {
     *out = NULL;
@@ -474,7 +475,7 @@ static int open_changed(struct carm_model **out, struct carm_err *err)
     return rc || !opt_set ? rc : carm_scaling_fill(*out, err);
 }
 
-/* The verdict on each row of the profile, and its gain by --set. */
+/* Finds the verdict on each row of the profile, and its gain by --set. */
 static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *run,
                          const struct carm_profile *profile, const struct carm_run_levels *levels,
                          const struct carm_model *model, struct carm_err *err)
@@ -496,8 +497,8 @@ static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *r
     return rc;
 }
 
-/* --what-if: the program runs again, with the input that it had.
- * before  its standard input, before it was counted */
+/* Runs the program again for --what-if, with the same input.
+ * before its standard input, before it was counted */
 static int try_changes(struct carm_run_whatif *whatif, const struct carm_run *run,
                        const struct carm_profile *profile, struct carm_input *input,
                        struct carm_err *err)
@@ -520,7 +521,7 @@ static int open_early(struct carm_err *err)
     return early ? 0 : carm_select_open(opt_model, &early, NULL, err);
 }
 
-/* Measures the roofs that the model lacks for the program or its parts. */
+/* Measures roofs that are missing in the model for the program or its parts. */
 static void measure_lacking(const struct carm_run *run, const struct carm_profile *profile)
 {
     enum { PARTS = 64 }; /* the hottest: rows are in order of time */
@@ -550,7 +551,7 @@ static bool is_answered(const struct carm_profile *profile, const struct carm_ru
     return answered;
 }
 
-/* Of a model without roofs of memory the answer would say "not known" of a loop that waits for a cache or DRAM. */
+/* Notes a model without memory roofs: for a loop that waits for a cache or DRAM, the answer would be "not known". */
 static void note_memory(const struct carm_model *roofs)
 {
     bool has = !roofs;
@@ -564,7 +565,7 @@ static void note_memory(const struct carm_model *roofs)
     }
 }
 
-/* The last line: the command that tells more about the same program. */
+/* Prints the last line: the command that tells more about the same program. */
 static void show_next(const struct carm_run *run)
 {
     char command[64] = "";
@@ -581,7 +582,7 @@ static void show_next(const struct carm_run *run)
                    opt_verbose || opt_levels ? "" : "; --verbose adds counts, rates and roofs");
 }
 
-/* The answer first. Counts, rates and roofs follow where there is none, or they were asked for.
+/* Prints the answer. Counts, rates and roofs follow on request, or without an answer.
  * missing  why no loop has a share of the time; "" = it is known */
 static void show(const struct carm_run *run, const struct carm_profile *profile,
                  const struct carm_run_levels *levels, const struct carm_model *roofs,
@@ -600,7 +601,7 @@ static void show(const struct carm_run *run, const struct carm_profile *profile,
         }
         return;
     }
-    /* with the bytes of DRAM, the whole program has its place on the original model */
+    /* with bytes of DRAM, the whole program has a place on the original model */
     const bool whole = levels || carm_count_has(&run->row.counts, CARM_Q_DRAM_BYTES);
     carm_run_report(run, roofs, why, answered ? NULL : missing, profile->nrows > 0 && !whole);
     if (levels) {
@@ -611,13 +612,13 @@ static void show(const struct carm_run *run, const struct carm_profile *profile,
     }
 }
 
-/* The results go to the terminal and to the files. */
+/* Writes the results to the terminal and to files. */
 static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
                   struct carm_input *input, struct carm_err *err)
 {
     static struct carm_run_whatif whatif; /* of some KiB */
     struct carm_run_levels *levels =
-        opt_levels ? simulated : NULL; /* else for the verdicts alone */
+        opt_levels ? simulated : NULL; /* not shown if simulated only for the verdicts */
     struct carm_profile profile = {.nrows = 0};
     struct carm_err why = {""};
     struct carm_run_verdict *verdicts = NULL;
@@ -645,14 +646,16 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
     if (!rc && opt_what_if && verdicts) {
         carm_run_whatif_judge(&whatif, &profile, verdicts);
     }
-    /* before anything is printed: a run may be long, and standard error a pipe that is closed */
+    /* rows are written before anything is printed: a run may be long, and standard error may be a
+     * closed pipe */
     const int kept = !rc && opt_output ? carm_run_rows_append(opt_output, run, parts_by, &profile,
                                                               levels, verdicts, err)
                                        : 0;
     if (!opt_quiet && !rc) {
         const bool answered = is_answered(&profile, verdicts);
         const bool parts = has_parts(run) || run->always_sampled;
-        const bool first = parts && run->row.seconds > 0.0; /* else the counts are the answer */
+        const bool first = parts && run->row.seconds > 0.0; /* otherwise the counts are the
+                                                             * answer */
         show(run, &profile, levels, roofs, verdicts, why.text, first ? missing : "");
         if (changed.parts && verdicts && first_rank) {
             carm_run_change_show(&changed, &profile, verdicts);
@@ -689,7 +692,7 @@ static int finish(const struct carm_run *run, struct carm_run_levels *simulated,
         rc = carm_outfile_print(strcmp(opt_json, "-") == 0 ? NULL : opt_json, carm_run_write_parts,
                                 &found, err);
     }
-    if (!rc && opt_report && no_model) { /* it went while the program ran */
+    if (!rc && opt_report && no_model) { /* the model vanished while the program ran */
         rc = carm_fail(err, CARM_EINVAL, "--report: %.300s", why.text);
     } else if (!rc && opt_report) {
         rc = write_report(run, &profile, levels, model, verdicts, text, err);
@@ -714,7 +717,7 @@ static int open_levels(struct carm_run_levels **out, struct carm_run *run, doubl
             : carm_run_levels_open(out, early, carm_settings_size(&changed.changes) ? other : NULL,
                                    prefetcher, share, run->by_code || opt_set, sink, err);
     if (!rc) {
-        run->by_code = true; /* samples are scaled by the executions of each instruction */
+        run->by_code = true; /* needed to scale samples by the executions of each instruction */
         run->sink = sink;
         run->timed = carm_run_levels_timed;
         run->timed_arg = *out;
@@ -723,7 +726,8 @@ static int open_levels(struct carm_run_levels **out, struct carm_run *run, doubl
     return rc;
 }
 
-/* Verdicts alone need a sample where a model has the caches and translation counts by code. */
+/* Opens the simulation that verdicts need without --levels: a sample, if the model has caches and
+ * translation counts by code. */
 static int open_wanted(struct carm_run_levels **out, struct carm_run *run,
                        struct carm_address_sink *sink, struct carm_err *err)
 {
@@ -743,7 +747,7 @@ static int open_wanted(struct carm_run_levels **out, struct carm_run *run,
     return 0;
 }
 
-/* --report needs a model, and one that was named has to be there: said before the program runs. */
+/* Checks before the run that a named model exists, and that --report has a model. */
 static int check_model(struct carm_err *err)
 {
     struct carm_err why = {""};
@@ -761,7 +765,7 @@ static int run_command(int noperands, char **operands)
 {
     struct carm_observer observer = {0};
     struct carm_run_after after = {.faulted = false};
-    static struct carm_run run; /* of some KiB, as the next two */
+    static struct carm_run run; /* static: too large for the stack, like the next two */
     struct carm_run_levels *levels = NULL;
     static struct carm_address_sink sink;
     static struct carm_input input;
@@ -780,7 +784,7 @@ static int run_command(int noperands, char **operands)
     run = (struct carm_run){
         .argv = argv, .status = CARM_EXIT_FAILED, .observer = &observer, .after = &after};
     int rc = configure(&run, &err);
-    /* an output that cannot be written is reported before the program runs */
+    /* reports an output that cannot be written before the program runs */
     rc = rc || !output ? rc : carm_outfile_folders(output, &err);
     rc = rc || !output ? rc : carm_row_check(output, &err);
     rc = rc || !opt_json || strcmp(opt_json, "-") == 0 ? rc : carm_outfile_check(opt_json, &err);
@@ -801,7 +805,7 @@ static int run_command(int noperands, char **operands)
     carm_input_first(&input);
     rc = carm_run_count(&run, &err);
     carm_interrupt_release();
-    if (!rc && !opt_quiet) { /* else the program may not have run at all */
+    if (!rc && !opt_quiet) { /* otherwise the program may not have run */
         carm_screen_begin_line();
     }
     if (!rc && levels) {

@@ -25,14 +25,15 @@ static double value(const struct carm_counts *c, enum carm_quantity q)
     return carm_count_has(c, q) ? c->q[q].value : CARM_POINT_UNKNOWN;
 }
 
-/* All that is shown is of one run. */
+/* The run whose parts are printed. */
 struct showing {
     const struct carm_run *run;
     const struct carm_profile *profile;
     const struct carm_run_levels *levels;
     const struct carm_model *model;
     const struct carm_run_verdict *verdicts; /* NULL = none */
-    bool integers;                           /* some row has a column for operations on them */
+    bool integers;                           /* some row needs the column for operations on
+                                              * integers */
 };
 
 static void place(struct carm_run_placed *s, const struct showing *of, size_t i)
@@ -42,14 +43,14 @@ static void place(struct carm_run_placed *s, const struct showing *of, size_t i)
 
 /* ---- the table ---- */
 
-/* operations / byte; INFINITY without bytes, -1 = unknown, or nothing was done */
+/* operations / byte; INFINITY without bytes, -1 = unknown, or no operations */
 static double intensity_of(double operations, double bytes)
 {
     return bytes > 0.0 ? operations / bytes : bytes == 0.0 && operations > 0.0 ? INFINITY : -1.0;
 }
 
 /* A row of the table, which is never wrapped. */
-/* name  of the part, last in the row */
+/* Prints a row of the table, without wrapping. name: of the part, last in the row */
 __attribute__((format(printf, 2, 3))) static void say_row(const char *name, const char *fmt, ...)
 {
     char text[512], clean[512];
@@ -77,7 +78,7 @@ static const char *rate(char *dst, size_t size, double v)
     return dst;
 }
 
-/* scale  negative = not known */
+/* count times scale; scale negative = not known. returns dst */
 static const char *scaled(char *dst, size_t size, double count, double scale)
 {
     return rate(dst, size, count >= 0.0 && scale >= 0.0 ? count * scale : -1.0);
@@ -104,7 +105,7 @@ static void show_level(char *dst, size_t size, const struct carm_run_placed *s)
     }
 }
 
-/* "0.125"; beside rows of operations on integers "0.125 flop" or "0.5 op" */
+/* "0.125"; in a table with operations on integers "0.125 flop" or "0.5 op" */
 static void show_intensity(char *dst, size_t size, const struct showing *of,
                            const struct carm_run_placed *s)
 {
@@ -118,14 +119,14 @@ static void show_intensity(char *dst, size_t size, const struct showing *of,
                                               : " flop");
 }
 
-/* Whether its time is known within a factor of two or so: of fewer samples rates would be chance. */
+/* Whether a part has enough samples to know its time within a factor of two, so that rates make sense. */
 static bool is_timed(const struct carm_profile_row *part)
 {
     enum { LEAST = 5 };
     return part->kind == CARM_PROFILE_KERNEL || part->samples >= LEAST;
 }
 
-/* The verdict's limit where there is one: the place under the roofs alone may tell another. */
+/* The verdict's limit, if there is a verdict; the place under the roofs may give another one. */
 static const char *bound_word(const struct showing *of, const struct carm_profile_row *part,
                               const struct carm_run_placed *s)
 {
@@ -146,7 +147,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
     char roof[CARM_NAME_MAX + 16] = "", reached[16];
     char name[256];
     const double seconds = s->row.seconds;
-    /* rates, or where there is no time the counts */
+    /* rates, or counts without a time */
     const bool timed = is_timed(part);
     const double scale = !profile->has_time ? 1e-6 : timed && seconds > 0.0 ? 1e-9 / seconds : -1.0;
     if (profile->has_time) {
@@ -183,7 +184,7 @@ static void show_row(const struct showing *of, const struct carm_profile_row *pa
             of->levels ? 0 : 6, trips, roof, bound_word(of, part, s), column);
 }
 
-/* The difference between the counts of two counted runs. */
+/* Prints the difference between the counts of two counted runs. */
 static void show_twice(const struct carm_profile *profile)
 {
     size_t far = 0;
@@ -205,7 +206,7 @@ static void show_twice(const struct carm_profile *profile)
     }
 }
 
-/* Of a hybrid CPU: which kind of core executed each large part. */
+/* Prints, for a hybrid CPU, the kinds of cores that executed each large part. */
 static void show_kinds(const struct carm_profile *profile)
 {
     static const double large = 0.05; /* of the time */
@@ -218,7 +219,7 @@ static void show_kinds(const struct carm_profile *profile)
     }
 }
 
-/* The core's company and clock, where they change what the times mean. */
+/* Prints notes on the other hardware thread and the clock, if they affected the times. */
 static void show_core(const struct carm_run *run, const struct carm_model *model)
 {
     static const double apart = 0.05;
@@ -243,7 +244,8 @@ static void show_core(const struct carm_run *run, const struct carm_model *model
     }
 }
 
-/* What others left of the last cache and of memory, where a loop's verdict asked. */
+/* Prints the parts of the last cache and of memory bandwidth that other programs left, if a verdict
+ * depends on them. */
 static void show_others(const struct carm_run *run, const struct carm_model *model)
 {
     const struct carm_memory_now *now = run->after ? &run->after->memory : NULL;
@@ -294,7 +296,7 @@ void carm_run_show_notes(const struct carm_run *run, const struct carm_profile *
     const double missed = run->has_samples && !run->samples.preloaded
                               ? 0.5 * (double)run->samples.begun * run->samples.period
                               : 0.0;
-    if (run->samples.begun > 1 && missed > 0.05 * ran) { /* also where no sample came at all */
+    if (run->samples.begun > 1 && missed > 0.05 * ran) { /* also without any sample */
         carm_say_line(
             "",
             "%llu threads and processes began, and the samples see little of one that runs shorter than "
@@ -379,7 +381,7 @@ static bool put_counts(json_t *o, const struct carm_counts *c)
     return ok;
 }
 
-/* Of a hybrid CPU: the share of the samples on each kind of core. */
+/* Adds, for a hybrid CPU, the share of the samples on each kind of core. */
 static bool put_kinds(json_t *o, const struct carm_profile_row *part)
 {
     json_t *cores = json_object();
@@ -505,7 +507,7 @@ static json_t *core_json(const struct carm_looks_sum *core, size_t looks)
                                    carm_jwrite_number(o, "shared", core->shared));
 }
 
-/* The counts of the free run by the CPU's counters. */
+/* The CPU's counts of the run without instrumentation. */
 static json_t *make_totals(const struct carm_totals *totals)
 {
     json_t *o = json_object();
@@ -577,7 +579,7 @@ int carm_run_write_parts(FILE *out, const void *context, struct carm_err *err)
     if (!text) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory for JSON");
     }
-    fputs(text, out); /* the owner of the stream sees the failure */
+    fputs(text, out); /* the stream's owner checks for errors */
     free(text);
     return 0;
 }

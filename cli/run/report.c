@@ -43,7 +43,7 @@ static const char *number(char *dst, size_t size, const struct carm_counts *c, e
     return dst;
 }
 
-/* "; dp_256 98%, dp_scalar 2%": the classes of flops that are at least a hundredth. */
+/* "; dp_256 98%, dp_scalar 2%": the classes of flops with a share of at least 1%. */
 static void mix_of_flops(char *dst, size_t size, const struct carm_counts *c)
 {
     const double all = value(c, CARM_Q_FLOPS);
@@ -57,7 +57,7 @@ static void mix_of_flops(char *dst, size_t size, const struct carm_counts *c)
     }
 }
 
-/* Operations on integers, where there are as many as a hundredth of the flops. */
+/* Prints operations on integers, if there are at least 1% as many as flops. */
 static void report_integers(const struct carm_run *run)
 {
     static const enum carm_quantity parts[] = {CARM_Q_INT8_OPS,  CARM_Q_INT16_OPS, CARM_Q_INT32_OPS,
@@ -86,10 +86,11 @@ static void report_integers(const struct carm_run *run)
                  s > 0.0 ? ", " : "", s > 0.0 ? carm_text_si(b, sizeof b, all / s, "op/s") : "");
 }
 
-/* Kinds of instructions, where they were counted apart. */
+/* Prints the kinds of instructions, if they were counted separately. */
 static void report_mix(const struct carm_counts *c)
 {
-    static const double worth_a_mix = 1e-3; /* less are the dynamic linker's and printf's */
+    static const double worth_a_mix = 1e-3; /* smaller shares come from the dynamic linker and
+                                             * printf */
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX], kinds[4][16];
     const double fp = value(c, CARM_Q_FP_INSTRUCTIONS);
     if (!carm_count_has(c, CARM_Q_FP_ADDS) || !(fp > 0.0)) {
@@ -228,7 +229,7 @@ static void report_waits(const struct carm_run *run)
         run->cpu_seconds, run->row.seconds, ran);
 }
 
-/* "3.1 s, 0.03 cores busy", and that rates over the whole time are low for that reason */
+/* Prints "3.1 s, 0.03 cores busy", and that rates over the whole time are therefore low. */
 static void report_time(const struct carm_run *run)
 {
     char busy[64] = "";
@@ -264,7 +265,7 @@ static void report_place(const char *name, const struct carm_place *p, const cha
     }
 }
 
-/* Ceilings that the program's own instructions pull down by a tenth or more. */
+/* Prints runtime-oriented ceilings that are lower by a tenth or more. */
 static void report_runtime(const struct carm_runtime *runtime)
 {
     char rate[CARM_TEXT_NUMBER_MAX], full[CARM_TEXT_NUMBER_MAX];
@@ -279,7 +280,7 @@ static void report_runtime(const struct carm_runtime *runtime)
     }
 }
 
-/* One point for each level of the memory hierarchy, and the one that binds. */
+/* Prints a point for each level of the memory hierarchy, and the level that binds. */
 static void report_levels(const struct carm_run *run, const struct carm_model *model,
                           const struct carm_roofs *roofs)
 {
@@ -300,13 +301,13 @@ static void report_levels(const struct carm_run *run, const struct carm_model *m
 
 /* The whole program under the roofs of its ISA, precision and threads. */
 struct whole {
-    const struct carm_roofs *roofs; /* NULL: the model has none */
+    const struct carm_roofs *roofs; /* NULL = none in the model */
     char note[CARM_TEXT_MAX];
     struct carm_place_set set;
     struct carm_runtime runtime; /* of programs that compute in floating point */
     bool integers;
     struct carm_place_input in; /* with the bytes of loads and stores */
-    struct carm_place place;    /* under one side of the set */
+    struct carm_place place;    /* on one of the two models */
 };
 
 /* returns NULL: no memory. The caller frees it */
@@ -353,7 +354,7 @@ static void report_side(struct whole *w, enum carm_place_which which, bool brief
     report_place(names[which], &w->place, *w->set.metric ? w->set.metric : "flop", brief);
 }
 
-/* brief  without advice, which the parts have: each its own */
+/* brief without advice, as each part has its own */
 static void report_sides(const struct carm_run *run, const struct carm_model *model,
                          struct whole *w, bool brief)
 {
@@ -403,7 +404,7 @@ static bool has_place(const struct carm_run *run, const struct carm_model *model
            carm_run_placed_seconds(run) >= CARM_RUN_SHORTEST_SECONDS;
 }
 
-/* The first line where no loop has a verdict: the place of the whole program, or what is in the way of one.
+/* Prints the first line if no loop has a verdict: the place of the whole program, or the reason why there is none.
  * missing  why no loop has a share of the time; "" = it is known */
 static void report_answer(const struct carm_run *run, const struct carm_model *model,
                           const char *missing)
@@ -435,7 +436,7 @@ static void report_answer(const struct carm_run *run, const struct carm_model *m
     free(w);
 }
 
-/* Of a parallel program the first rank reports everything, the others one line. */
+/* Prints one line for a rank of a parallel program; only the first rank reports everything. */
 static void report_rank(const struct carm_run *run)
 {
     char head[32], flops[CARM_TEXT_NUMBER_MAX], bytes[CARM_TEXT_NUMBER_MAX];

@@ -13,7 +13,8 @@
 #include "harness/profile/symbols.h"
 #include "harness/translate/modules.h"
 
-/* Behind the function's name: " loop FILE:LINE", " loop +0x40 [libx.so]" or " [libx.so]" */
+/* The part of a row's name behind the function's name: " loop FILE:LINE", " loop +0x40 [libx.so]"
+ * or " [libx.so]" */
 static char *place_in(char *name, const char *source)
 {
     char *const at = *source ? strstr(name, source) : NULL;
@@ -40,7 +41,7 @@ char *carm_run_name_cut(char *dst, size_t size, const struct carm_profile_row *r
         return wide <= columns || source ? dst
                                          : carm_text_cut(dst, size, row->name, columns, false);
     }
-    /* of the rest, two thirds before the mark: the begin of a name tells more than its end */
+    /* two thirds of the rest before the mark: the beginning of a name tells more than its end */
     char text[512];
     const size_t room = columns - keep, before = room * 2 / 3, after = room - before;
     const char *at = dst, *from = tail;
@@ -69,11 +70,12 @@ void carm_run_say_row(const char *row, const char *name)
     fprintf(stderr, below ? "carm: %s\ncarm: %8s%s\n" : "carm: %s%1s%s\n", row, "", name);
 }
 
-/* "app: 2.24 s, 2 threads", and how much of it on processors where that is little. returns whether it is little */
+/* "app: 2.24 s, 2 threads", with the processor time if this is a small share. returns whether it is */
 static bool time_text(char *dst, size_t size, const struct carm_run *run,
                       const struct carm_profile_row *row)
 {
-    static const double little = 0.9, few = 0.75; /* of the time of one, and of several threads */
+    static const double little = 0.9, few = 0.75; /* shares of the time: of one thread, of several
+                                                   * threads */
     static const double mostly = 0.5;
     const bool waits =
         row->threads <= 1 && run->cpu_seconds > 0.0 && run->cpu_seconds < little * run->row.seconds;
@@ -96,10 +98,10 @@ static bool time_text(char *dst, size_t size, const struct carm_run *run,
     return waits;
 }
 
-/* How the accesses of a loop that waits for memory move. */
+/* The strides of a loop that waits for memory, as text. */
 static void stride_text(char *dst, size_t size, const struct carm_run_verdict *of)
 {
-    static const double few = 0.5; /* of a line's bytes */
+    static const double few = 0.5; /* share of a line's bytes */
     const int used = snprintf(dst, size, " (an access moves by %lld bytes each iteration",
                               (long long)of->stride);
     snprintf(dst + used, size - (size_t)used,
@@ -115,7 +117,7 @@ static int line_of(const char *source, const char *beside)
     return same ? (int)strtol(colon + 1, NULL, 10) : 0;
 }
 
-/* The first advice in words, with the lines of the loops that it is about.
+/* The first advice in words, with the lines of its loops.
  * rows  of the profile */
 static const char *advice_text(char *dst, size_t size, const struct carm_verdict *v,
                                const struct carm_profile_row *rows,
@@ -137,12 +139,12 @@ static const char *advice_text(char *dst, size_t size, const struct carm_verdict
     return words;
 }
 
-/* One sentence about the part that takes most of the time. */
+/* Prints one sentence about the part that takes most of the time. */
 static void show_answer(const struct carm_run *run, const struct carm_profile_row *rows,
                         const struct carm_profile_row *row, const struct carm_run_verdict *of)
 {
     static const double large =
-        0.15; /* of the time: a gain there is up to 1.2 times for the program */
+        0.15; /* share of the time: its removal makes the program at most 1.2 times as fast */
     const struct carm_verdict *v = &of->verdict;
     const struct carm_verdict_kept kept = carm_verdict_keep(v);
     char limit[128], gain[32], stride[128] = "", advice[160], time[320], name[256];
@@ -202,7 +204,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
     }
 }
 
-/* A line for each further advice. One without a gain of its own has the answer's. */
+/* Prints a line for each further advice. Advice without a gain of its own has the answer's gain. */
 static void show_further(const struct carm_profile_row *row, const struct carm_verdict *v)
 {
     char gain[32];
@@ -223,7 +225,7 @@ static void show_further(const struct carm_profile_row *row, const struct carm_v
     }
 }
 
-/* One line about all parts together, where no one takes most of the time. */
+/* Prints one line about all parts together, if no part takes most of the time. */
 static void show_causes(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
 {
     static const double worth = 0.02; /* of the time */
@@ -251,7 +253,8 @@ bool carm_run_verdict_has_row(const struct carm_profile_row *row, const struct c
     return (of->has || row->kind == CARM_PROFILE_UNKNOWN) && row->share >= worth;
 }
 
-/* Whether the table names a part: also one that has no verdict, so that no smaller part is the answer. */
+/* Whether the table names a part. A large part without a verdict is named, so that no smaller part becomes the
+ * answer. */
 static bool is_named(const struct carm_profile_row *row, const struct carm_run_verdict *of)
 {
     static const double worth = 0.15; /* of the time */
@@ -405,7 +408,7 @@ static json_t *line_json(const void *lines, size_t i)
                                    carm_jwrite_text(o, "text", l->text));
 }
 
-/* The lines of source that the verdict's accesses are of; 0 = not known. */
+/* The source lines of the verdict's accesses; 0 = not known. */
 static json_t *access_lines(const struct carm_run_verdict *verdict,
                             const struct carm_symbols_module *module)
 {

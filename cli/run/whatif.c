@@ -17,8 +17,8 @@ static void put(const char *text)
     fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
 }
 
-static const double gains_least = 1.05;   /* a gain whose interval begins below is no advice */
-static const char margin[] = "         "; /* what a sentence below a row begins with */
+static const double gains_least = 1.05;   /* smallest lower end of a gain's interval for advice */
+static const char margin[] = "         "; /* indent of a sentence below a row */
 
 /* "1.8x" */
 static const char *times(char *dst, size_t size, double gain)
@@ -38,7 +38,7 @@ static bool is_stream(enum carm_whatif_kind kind)
     return kind >= CARM_WHATIF_STREAM && kind <= CARM_WHATIF_STREAM4;
 }
 
-/* "if ...": "its loads 8 B apart came from L1" */
+/* The condition of a change: "its loads 8 B apart came from L1" */
 static void put_words(char *dst, size_t size, const struct carm_whatif_loop *loop,
                       enum carm_whatif_kind kind)
 {
@@ -120,7 +120,7 @@ static void show_loop(const struct carm_whatif_loop *loop, const struct carm_pro
     }
 }
 
-/* The change that gains most for the program, before the table: the least that its interval holds decides. */
+/* Prints, before the table, the change with the largest gain for the program, by the lower end of the interval. */
 static void show_answer(const struct carm_run_whatif *whatif, const struct carm_profile *profile)
 {
     const struct carm_whatif_loop *loop = NULL;
@@ -137,7 +137,7 @@ static void show_answer(const struct carm_run_whatif *whatif, const struct carm_
                 most = c->program;
                 loop = l;
                 best = k;
-                surely = c->ci.hi < 2.0 * c->gain; /* else the table says that it is not sure */
+                surely = c->ci.hi < 2.0 * c->gain; /* else the table marks it as uncertain */
             }
         }
     }

@@ -17,7 +17,7 @@ static const char *size_or_dash(char *dst, size_t size, uint64_t bytes)
     return bytes ? carm_text_bytes(dst, size, bytes) : "-";
 }
 
-/* The machine of another tool's file, which says next to nothing of it. */
+/* Prints the machine of another tool's file, which has few facts about it. */
 static void print_foreign(const struct carm_show_page *page, const struct carm_model *m)
 {
     printf("Roofs of ");
@@ -123,7 +123,7 @@ static void print_interval(const struct carm_show_page *page, double value, stru
     carm_show_put(page, -9, text);
 }
 
-/* Columns of the mixes: "2:1update" needs more than the usual ones. */
+/* Width of the mixes' column: "2:1update" needs more than usual mixes. */
 static int mix_width(const struct carm_roofs *r)
 {
     int wide = 6;
@@ -138,7 +138,7 @@ static int mix_width(const struct carm_roofs *r)
 static bool has_room_for_codes(const struct carm_show_page *page, const struct carm_roofs *r,
                                bool ceilings)
 {
-    const int before = ceilings ? 79 : 56 + mix_width(r); /* columns, of the widest table */
+    const int before = ceilings ? 79 : 56 + mix_width(r); /* columns of the widest table */
     size_t widest = 0;
     for (size_t i = 0; i < r->nmemory + r->ncompute + (ceilings ? r->nceilings : 0); i++) {
         const char *code = i < r->nmemory ? r->memory[i].code
@@ -156,7 +156,7 @@ static void print_without_codes(void)
     printf("  test codes are shown on a wider terminal, in a pipe, and by --json\n");
 }
 
-/* The DRAM peak is the bandwidth of one of the codes, and as disturbed as that. */
+/* Whether the DRAM peak, the bandwidth of one of the codes, is disturbed. */
 static bool is_peak_disturbed(const struct carm_roofs *r)
 {
     bool disturbed = false;
@@ -232,7 +232,7 @@ static void print_compute(const struct carm_show_page *page, const struct carm_r
     }
 }
 
-/* How the set was counted: the distinct answers of its roofs. */
+/* Prints how the set was counted: the distinct values of its roofs. */
 static void print_counted(const struct carm_show_page *page, const struct carm_roofs *r)
 {
     const char *seen[4];
@@ -299,7 +299,7 @@ static void print_notes(const struct carm_show_page *page, const struct carm_roo
         print_note(page, r->compute[i].disturbed, r->compute[i].op, "", r->compute[i].note);
 }
 
-/* The intensity at which each level's roof, the best of all ISAs, reaches each operation's: I = F / B. */
+/* Prints the ridge points I = F / B of each level's best roof of all ISAs and each operation's roof. */
 static void print_ridges(const struct carm_show_page *page, const struct carm_model *m,
                          const struct carm_select *sel, const struct carm_roofs *r)
 {
@@ -409,7 +409,7 @@ static void put_chain(const char *head, const struct carm_ceiling *list, size_t 
     }
 }
 
-/* The order in which the paper breaks through them; ceilings that cost nothing here are left out. */
+/* Prints the ceilings in the order in which the paper breaks through them, without ceilings that cost nothing here. */
 static void put_chains(const struct carm_model *model, const struct carm_roofs *roofs)
 {
     struct carm_ceilings top;
@@ -448,7 +448,7 @@ static void print_faster(const struct carm_show_page *page, const char *roof, co
                            carm_text_clean(clean, sizeof clean, text, page->ascii), rate);
 }
 
-/* Narrower vectors that are faster than the set's are its roof. */
+/* Prints roofs of narrower vectors that are faster than the set's: they are the set's roofs. */
 static void print_narrower(const struct carm_show_page *page, const struct carm_model *m,
                            const struct carm_select *sel, const struct carm_roofs *r)
 {
@@ -584,7 +584,7 @@ void carm_show_scaling(const struct carm_show_page *page, const struct carm_mode
 
 /* ---- validation ---- */
 
-/* One model's fitness on every level; beside: against roofs of the same rounds. */
+/* Prints one model's fitness on every level. beside: against roofs of the same rounds */
 static void print_score(const struct carm_show_page *page, const struct carm_model *m,
                         const struct carm_validation *like, bool beside)
 {
@@ -606,7 +606,7 @@ static void print_score(const struct carm_show_page *page, const struct carm_mod
 void carm_show_validation(const struct carm_show_page *page, const struct carm_model *m,
                           const struct carm_select *select)
 {
-    const struct carm_validation *set = NULL; /* of the row before */
+    const struct carm_validation *set = NULL; /* set of the previous row */
     const struct carm_validation *row = NULL;
     for (size_t i = 0; i < m->nvalidation; i++) {
         const struct carm_validation *v = &m->validation[i];

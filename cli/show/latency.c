@@ -20,7 +20,7 @@ static void print_levels(const struct carm_show_page *page, const struct carm_mo
         const struct carm_latency *l = &m->latency[i];
         char level[CARM_NAME_MAX];
         char note[CARM_TEXT_MAX];
-        if (l->order == CARM_LATENCY_LINES) { /* with prefetchers' help: for the plot */
+        if (l->order == CARM_LATENCY_LINES) { /* faster by prefetching, so only in the plot */
             continue;
         }
         carm_text_clean(level, sizeof level, l->level, page->ascii);
@@ -60,10 +60,10 @@ static void print_flights(const struct carm_show_page *page, const struct carm_m
     }
 }
 
-/* Figures with their names in a line, and columns of a name. */
+/* Figures in a line, and width of a name. */
 enum { IN_LINE = 2, NAME_WIDTH = 19 };
 
-/* "3.0/0.50": latency and throughput, "-" where there is none. */
+/* Prints "3.0/0.50": latency and throughput, "-" for none. */
 static void put_figure(const struct carm_core_figure *f)
 {
     char text[32] = "";
@@ -96,7 +96,7 @@ static void print_vectors(const struct carm_model *m)
     }
 }
 
-/* The figures of general registers. */
+/* Prints the figures of general registers. */
 static void print_others(const struct carm_model *m)
 {
     size_t n = 0;
@@ -118,10 +118,10 @@ static void print_others(const struct carm_model *m)
     }
 }
 
-/* The figures that all hardware threads together change. */
+/* Prints the figures that change when all hardware threads run. */
 static void print_together(const struct carm_model *m)
 {
-    static const double clearly = 1.15; /* cores of a Zen 4 that share no unit: up to 1.08 */
+    static const double clearly = 1.15; /* without shared units, on a Zen 4: up to 1.08 */
     size_t measured = 0, slower = 0;
     int threads = 0;
     for (size_t i = 0; i < m->ncore; i++) {
@@ -175,7 +175,7 @@ static void print_pairs(const struct carm_model *m)
     }
 }
 
-/* Two lines for each mix: the latency, and the bandwidth of streams and chase below it. */
+/* Prints two lines for each mix: the latency, and below it the bandwidth of streams and chase. */
 static void print_loaded(const struct carm_show_page *page, const struct carm_model *m)
 {
     enum { POINTS = 9 }; /* in a line */

@@ -15,7 +15,7 @@
 #include "models/file/select.h"
 #include "plots/terminal.h"
 
-/* Units that take an SI prefix are "1 number/s" and "Hz". */
+/* Whether a unit takes an SI prefix: "1 number/s" and "Hz" do. */
 static bool takes_prefix(const char *unit)
 {
     return strcmp(unit, "Hz") == 0 || strncmp(unit, "byte/s", 6) == 0 ||
@@ -46,7 +46,7 @@ static void print_facts(const struct carm_published_machine *m)
     }
 }
 
-/* The roof first, as in the picture. */
+/* Prints the ceilings of one side, the roof first, as in the picture. */
 static void print_side(const char *title, const struct carm_published_side *side, const char *unit)
 {
     if (side->n == 0) {
@@ -124,7 +124,8 @@ static int print_results(const struct carm_published *p, const struct carm_publi
     return 0;
 }
 
-/* The machines of a group, whose ids begin with its name; the title comes before the first. */
+/* Prints the machines of a group, whose ids begin with the group's name; the title comes before the
+ * first machine. */
 static void print_group(const struct carm_published *p, const char *group, const char **title)
 {
     const size_t length = strlen(group);

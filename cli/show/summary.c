@@ -18,8 +18,8 @@ enum {
     LABEL_COLUMNS = 24, /* "  peak   avx512 2fma+add" */
     CELL_COLUMNS = 22,  /* " 88.58 Gflop/s +-12.5%!" */
     CPU_COLUMNS = 36,
-    TEXT_ROWS = 19,    /* of all lines but the picture, of four levels and four ISAs */
-    PICTURE_ROWS = 20, /* where standard output is no terminal */
+    TEXT_ROWS = 19,    /* lines without the picture, for four levels and four ISAs */
+    PICTURE_ROWS = 20, /* if standard output is no terminal */
 };
 
 void carm_show_draw(const struct carm_show_page *page, const struct carm_model *m,
@@ -74,10 +74,10 @@ void carm_show_draw(const struct carm_show_page *page, const struct carm_model *
 struct columns {
     const struct carm_roofs *sets[THREADS_MAX]; /* the widest ISA's, threads ascending */
     size_t n;
-    size_t left_out; /* numbers of threads that have no column */
+    size_t left_out; /* numbers of threads without a column */
 };
 
-/* The selected set of a precision and so many threads that holds the best roofs, or NULL. */
+/* The selected set of a precision and number of threads with the best roofs, or NULL. */
 static const struct carm_roofs *find_set(const struct carm_model *m, const struct carm_select *sel,
                                          const char *precision, int threads)
 {
@@ -88,7 +88,8 @@ static const struct carm_roofs *find_set(const struct carm_model *m, const struc
     return carm_select_best(&one, m);
 }
 
-/* The numbers of threads of a precision's selected sets: the fewest, and the most ones. */
+/* Finds the columns: the fewest threads and the largest numbers of threads of a precision's
+ * selected sets. */
 static void find_columns(const struct carm_model *m, const struct carm_select *sel,
                          const char *precision, size_t most, struct columns *c)
 {
@@ -106,7 +107,7 @@ static void find_columns(const struct carm_model *m, const struct carm_select *s
         if (next == 0) {
             return;
         }
-        if (c->n == most) { /* the one before the last makes room, or the only one */
+        if (c->n == most) { /* drops the second column, or the only one */
             const size_t first = most > 1 ? 1 : 0;
             memmove(&c->sets[first], &c->sets[first + 1],
                     (most - first - 1) * sizeof(const struct carm_roofs *));
@@ -152,7 +153,7 @@ static void put_label(const struct carm_show_page *page, const char *what, const
     carm_show_put_cut(page, LABEL_COLUMNS - 16, op);
 }
 
-/* One level: the roof that programs are placed under, the best of all ISAs. */
+/* Prints one level: the roof that programs are placed under, the best of all ISAs. */
 static void print_level(const struct carm_show_page *page, const struct carm_model *m,
                         const struct carm_select *sel, const struct columns *c, const char *level)
 {
@@ -176,7 +177,7 @@ static void print_level(const struct carm_show_page *page, const struct carm_mod
     printf("\n");
 }
 
-/* The highest compute roof of one ISA. */
+/* Prints the highest compute roof of one ISA. */
 static void print_peak(const struct carm_show_page *page, const struct carm_model *m,
                        const struct carm_select *sel, const struct columns *c, const char *isa)
 {
@@ -200,7 +201,7 @@ static void print_peak(const struct carm_show_page *page, const struct carm_mode
     printf("\n");
 }
 
-/* The ISAs of a precision's sets, each once, in the model's order. */
+/* Prints the peaks of the ISAs of a precision's sets, each once, in the model's order. */
 static void print_peaks(const struct carm_show_page *page, const struct carm_model *m,
                         const struct carm_select *sel, const struct columns *c)
 {
@@ -282,7 +283,7 @@ static void print_head(const struct carm_show_page *page, const struct carm_mode
     printf("%s\n", m->config.quick ? ", --quick" : "");
 }
 
-/* "idle load: L1 1.1 ns, L2 3.8 ns, ..." of the largest pages that were had */
+/* Prints "idle load: L1 1.1 ns, L2 3.8 ns, ..." with the largest pages that were available. */
 static void print_latency(const struct carm_show_page *page, const struct carm_model *m)
 {
     uint64_t pages = 0;
@@ -305,7 +306,8 @@ static void print_latency(const struct carm_show_page *page, const struct carm_m
     printf("%s", any ? "\n" : "");
 }
 
-/* The threads at which bandwidth saturates, and the figures of memory domains, a line each */
+/* Prints a line each: the threads at which bandwidth saturates, and the figures of memory
+ * domains. */
 static void print_scaling(const struct carm_show_page *page, const struct carm_model *m)
 {
     char domains[CARM_SCALING_STEPS][CARM_NUMA_LINE];

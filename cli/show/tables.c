@@ -111,7 +111,7 @@ int carm_show_put_csv(const struct carm_show_table *table, const char *path, str
     return carm_outfile_print(path, put_csv, table, err);
 }
 
-/* "2:1" as numbers; false for update, nt and their like */
+/* Reads "2:1" as numbers; false for update, nt and other mixes */
 static bool parse_mix(const char *mix, unsigned long *loads, unsigned long *stores)
 {
     char *end;
@@ -126,7 +126,7 @@ static bool parse_mix(const char *mix, unsigned long *loads, unsigned long *stor
     return *end == '\0';
 }
 
-/* Bytes of an access, and elements in it, as the ISA's name says; 0 = unknown */
+/* Bytes of an access and its elements, by the ISA's name; 0 = unknown */
 static double vector_bytes(const struct carm_roofs *r, double *lanes)
 {
     static const double bytes[CARM_PLACE_WIDTHS] = {0.0, 16.0, 32.0, 64.0};

@@ -24,7 +24,7 @@ enum { LAYERS_SHOWN = 20 };
 
 /* The requests of the command line, before any file is read. */
 struct request {
-    int precision; /* enum carm_sol_precision; -1 = not said */
+    int precision; /* enum carm_sol_precision; -1 = not given */
     size_t layers; /* rows of the table of operations; 0 = no table */
     struct carm_sol_sweep sweep;
     const char *isa;
@@ -64,7 +64,7 @@ static int parse_layers(struct request *r)
     return 0;
 }
 
-/* One name and one number: a model's set of roofs. */
+/* Reads one ISA and one number of threads: a model's set of roofs. */
 static int parse_set_of_roofs(struct request *r, struct carm_select *select, struct carm_err *err)
 {
     if (carm_select_parse(select, opt_isa, opt_threads, err)) {
@@ -139,7 +139,8 @@ static int put_files(const struct carm_sol_view *v, const struct request *r, str
     return rc;
 }
 
-/* The last line: a table of operations while there is none, then another machine. */
+/* Prints the last line, a next command: the table of operations if it was not printed, else another
+ * machine. */
 static void print_next(const struct carm_sol_view *v)
 {
     if (!opt_layers && carm_sol_view_layers(v)) {

@@ -16,7 +16,7 @@ enum { NUMBER = CARM_TEXT_NUMBER_MAX };
 
 /* ---- numbers ---- */
 
-/* Four significant digits, never as 1e+03. */
+/* Decimals for four significant digits, without an exponent. */
 static int digits(double v)
 {
     return v < 9.9995 ? 3 : v < 99.995 ? 2 : v < 999.95 ? 1 : 0;
@@ -91,7 +91,7 @@ static char *text_bytes(char *dst, size_t size, uint64_t bytes)
 
 /* ---- advice ---- */
 
-/* Gains below this are not worth a word. */
+/* Smallest gain that is mentioned. */
 static const double worth = 1.05;
 
 static void print_gains(const struct carm_sol_view *v)
@@ -124,7 +124,7 @@ static void print_gains(const struct carm_sol_view *v)
     }
 }
 
-/* Memory limits: the largest part of its bytes, and how to reduce it. */
+/* Prints advice where memory limits: the largest part of the bytes, and how to reduce it. */
 static void print_memory(const struct carm_sol_view *v, const struct carm_sol_estimate *best)
 {
     const double all = (double)best->bytes;
@@ -132,7 +132,7 @@ static void print_memory(const struct carm_sol_view *v, const struct carm_sol_es
     const double weights = elements > 0.0 ? (double)v->analysis->total.weight / elements : 0.0;
     const double spilled = all > 0.0 ? (double)best->spilled_bytes / all : 0.0;
     const double rest = fmax(1.0 - weights - spilled, 0.0);
-    const bool known = v->graph || v->analysis->total.weight > 0; /* an analysis may not say */
+    const bool known = v->graph || v->analysis->total.weight > 0; /* an analysis may not have it */
     double share = rest;
     const char *what = known ? "model inputs and outputs" : "external tensors";
     const char *remedy = "Narrower elements reduce them.";
@@ -203,7 +203,7 @@ static void print_room(const struct carm_sol_view *v)
         text_bytes(alive, sizeof alive, v->result->peak_bytes));
 }
 
-/* The limit and possible remedies, in a few sentences. */
+/* Prints the limit and possible remedies, in a few sentences. */
 static void print_advice(const struct carm_sol_view *view)
 {
     if (view->result->models[CARM_SOL_UNFUSED].cycles > 0.0) {
@@ -326,7 +326,7 @@ static const char *design(const struct carm_sol_view *v)
 
 enum { REMARKS_MOST = 8 };
 
-/* Warnings about the file, and about the machine. */
+/* Prints warnings about the file and about the machine. */
 static void print_remarks(const struct carm_sol_view *view)
 {
     char text[256];
@@ -370,7 +370,7 @@ struct costly {
     uint32_t layer;
 };
 
-/* Of operations that take equally long, the earlier one first. */
+/* Orders operations by time, the longest first; equal ones by their order in the graph. */
 static int costliest_first(const void *a, const void *b)
 {
     const struct costly *x = a, *y = b;
@@ -421,7 +421,7 @@ static void print_layer(const struct carm_sol_view *v, uint32_t i, double all)
                              BOUND_COLUMNS, v->ascii));
 }
 
-/* Operations that do or move something. returns how many */
+/* Collects operations that compute or move data. returns their number */
 static uint32_t collect(const struct carm_sol_view *v, struct costly *costly, struct sums *all)
 {
     uint32_t n = 0;
@@ -493,7 +493,7 @@ static void list_arch(const char *name)
     }
 }
 
-/* A file that is no graph is an analysis. */
+/* Prints an example: a graph, else an analysis. */
 static void list_example(const char *name)
 {
     struct carm_sol_graph *graph = NULL;

@@ -12,7 +12,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 
-/* NULL = standard output, which "-" names */
+/* NULL for "-", standard output */
 static const char *file_of(const char *path)
 {
     return strcmp(path, "-") == 0 ? NULL : path;
@@ -20,7 +20,7 @@ static const char *file_of(const char *path)
 
 /* ---- one value, as JSON, YAML or CSV ---- */
 
-/* Bytes that jansson refuses (not UTF-8) are cleaned first. */
+/* A JSON text; bytes that are not UTF-8, which jansson refuses, are replaced. */
 static json_t *text(const char *s)
 {
     char clean[1024];
@@ -33,7 +33,7 @@ static json_t *count(uint64_t v)
     return v <= INT64_MAX ? json_integer((json_int_t)v) : json_real((double)v);
 }
 
-/* null for infinite values */
+/* A JSON number; null for infinite values */
 static json_t *real(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
@@ -55,7 +55,7 @@ static bool put(json_t *object, const char *name, json_t *value)
     return json_object_set_new(object, name, value) == 0;
 }
 
-/* The share of a's bytes that b does without. */
+/* The share of a's bytes that b saves. */
 static double saved(const struct carm_sol_estimate *a, const struct carm_sol_estimate *b)
 {
     return a->bytes > 0 ? 1.0 - (double)b->bytes / (double)a->bytes : 0.0;
@@ -188,7 +188,7 @@ static json_t *cached_section(const struct carm_sol_view *v, bool truncated)
     return good ? o : (json_decref(o), NULL);
 }
 
-/* Only where there are any. */
+/* Adds remarks, if there are any. */
 static bool put_remarks(json_t *o, const struct carm_sol_view *v)
 {
     char one[256];
@@ -200,8 +200,7 @@ static bool put_remarks(json_t *o, const struct carm_sol_view *v)
     return list ? put(o, "remarks", list) && good : true;
 }
 
-/* The tree of sections that YAML and JSON are both written from. truncated: whole cycles, as the guide
- * prints them
+/* The tree of sections for both YAML and JSON. truncated: whole cycles, as in the guide
  * returns NULL when out of memory */
 static json_t *tree_of(const struct carm_sol_view *view, bool truncated)
 {
@@ -257,7 +256,7 @@ static json_t *layer_object(const struct carm_sol_view *v, uint32_t i)
     return good ? o : (json_decref(o), NULL);
 }
 
-/* One after the other: a tree of a million of them would take gigabytes. */
+/* Writes the layers one after the other: a tree of a million layers would take gigabytes. */
 static bool put_layers(FILE *out, const struct carm_sol_view *v)
 {
     const uint32_t n = carm_sol_view_layers(v);
@@ -299,13 +298,13 @@ int carm_sol_write_json(FILE *out, const struct carm_sol_view *view, struct carm
 
 /* ---- YAML ---- */
 
-/* libyaml takes over an event's contents, whether it is emitted or not. */
+/* Emits an event. libyaml releases the event's contents in any case. */
 static bool emit(yaml_emitter_t *emitter, bool made, yaml_event_t *event)
 {
     return made && yaml_emitter_emit(emitter, event) == 1;
 }
 
-/* quoted: always a text; escapes keep it on one line */
+/* quoted: as a text in any case, on one line by escapes */
 static bool put_scalar(yaml_emitter_t *emitter, const char *text, size_t length, bool quoted)
 {
     yaml_event_t event;
@@ -316,7 +315,8 @@ static bool put_scalar(yaml_emitter_t *emitter, const char *text, size_t length,
     return emit(emitter, made, &event);
 }
 
-/* As few digits as give the number back; a point, so that it stays a real number. */
+/* Writes the fewest digits that give the same number, with a decimal point, so that it is read as a
+ * real number. */
 static bool put_real(yaml_emitter_t *emitter, double v)
 {
     char digits[32], text[40];
@@ -423,7 +423,7 @@ int carm_sol_write_yaml(const char *path, const struct carm_sol_view *view, stru
 
 /* ---- CSV ---- */
 
-/* From a file: a field stays on one line. */
+/* Writes a text from a file, without line ends. */
 static void put_text(FILE *out, const char *s)
 {
     char clean[256];
@@ -436,7 +436,8 @@ static void put_number(FILE *out, double v)
     carm_csv_number(out, v);
 }
 
-/* An operation that takes no time has an empty field: a time is above zero. */
+/* Writes a point. Operations that take no time have an empty field, as times in points.csv are
+ * above zero. */
 static void put_point(FILE *out, const struct carm_sol_view *v, const char *name,
                       const struct carm_sol_counts *counts, const struct carm_sol_estimate *unfused,
                       const struct carm_sol_estimate *fused)
@@ -524,7 +525,7 @@ static void put_sweep_row(void *context, size_t i, double value, const struct ca
     const struct carm_sol_result *r = v->result;
     const struct carm_sol_estimate *unfused = &r->models[CARM_SOL_UNFUSED];
     if (i == 0) {
-        put_sweep_header(rows->out, rows->key); /* not before it is known that there are rows */
+        put_sweep_header(rows->out, rows->key); /* only when there is a row */
     }
     carm_csv_number(rows->out, value);
     for (int m = CARM_SOL_UNFUSED; m < CARM_SOL_MODELS; m++) {

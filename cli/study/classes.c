@@ -8,7 +8,7 @@
 #include "cli/study/output.h"
 #include "kernels/classes/study.h"
 
-/* "1/64", "16", "0.0156": an intensity as people write it. */
+/* An intensity as "1/64", "16" or "0.0156". returns dst */
 static char *intensity_text(char *dst, size_t size, double v)
 {
     const double inverse = round(1.0 / v);
@@ -77,7 +77,7 @@ static void print_class(FILE *out, const struct carm_classes *study, size_t c)
     }
 }
 
-/* The paper's observations: is the first true here, and so on; -1 = not known. */
+/* Whether each of the paper's three observations holds here; -1 = not known. */
 static void judge(const struct carm_classes_facts *f, int holds[3])
 {
     holds[0] = f->constant && f->shifts;
@@ -85,7 +85,7 @@ static void judge(const struct carm_classes_facts *f, int holds[3])
     holds[2] = f->nbound ? f->nbelow == f->nbound : -1;
 }
 
-/* The answer: which of the paper's three observations are true here. */
+/* Prints the answer: which of the paper's three observations hold here. */
 static void print_answer(FILE *out, const struct carm_classes *study,
                          const struct carm_classes_facts *facts)
 {
@@ -288,7 +288,7 @@ void carm_classes_print(FILE *out, const struct carm_study *of)
     fprintf(out, "  measured in %.1f s\n", study->base.seconds);
 }
 
-/* A point against one model, null where it has no place. */
+/* The place of a point on one model; null = no place. */
 static json_t *place_json(const struct carm_classes *study, const struct carm_classes_point *p,
                           bool original)
 {

@@ -5,7 +5,7 @@
 #include "cli/study/output.h"
 #include "kernels/classes/study.h"
 
-/* The measured points of a class; the first, every fifth and the last have names. */
+/* Adds the measured points of a class; the first, every fifth and the last have names. */
 static void add_class(struct carm_plot_input *in, const struct carm_classes *study, size_t class)
 {
     const struct carm_classes_side *side = &study->sides[class];

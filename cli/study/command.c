@@ -79,7 +79,7 @@ struct kind {
     int (*plot)(const struct carm_study *study, const char *path, struct carm_err *err);
 };
 
-/* Opens the model, which has to be of this machine: roofs of another say nothing of points from here. */
+/* Opens the model, which has to be of this machine: roofs of another machine do not fit points from here. */
 static int open_model(const struct carm_host *host, struct carm_model **model, struct carm_err *err)
 {
     struct carm_machine here;
@@ -96,7 +96,7 @@ static int open_model(const struct carm_host *host, struct carm_model **model, s
     return rc;
 }
 
-/* Whether the picture can be made, and the file of points goes with --resume. */
+/* Checks that the picture can be made, and that the file of points fits --resume. */
 static int check_files(const struct carm_study *study, struct carm_err *err)
 {
     int rc = 0;
@@ -111,7 +111,7 @@ static int check_files(const struct carm_study *study, struct carm_err *err)
                                : carm_study_rows_check(words.output, words.resume != NULL, err);
 }
 
-/* Everything that can be wrong before measuring begins. */
+/* Checks everything that can be wrong before measuring begins. */
 static int prepare(const struct kind *kind, const struct carm_study_options *options,
                    const struct carm_host *host, struct carm_study **study, struct carm_err *err)
 {
@@ -133,7 +133,7 @@ static int prepare(const struct kind *kind, const struct carm_study_options *opt
 static int print_json(json_t *json, struct carm_err *err)
 {
     const bool wrote = json && (json_dumpf(json, stdout, JSON_INDENT(2)) == 0 ||
-                                ferror(stdout)); /* main sees that */
+                                ferror(stdout)); /* main checks for the error */
     json_decref(json);
     putchar('\n');
     return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study as JSON");
@@ -155,7 +155,8 @@ static int print_text(const struct kind *kind, const struct carm_study *study, s
     return wrote ? 0 : carm_fail(err, CARM_ENOMEM, "not enough memory to print the study");
 }
 
-/* The last line: keep and draw the points, or see the kept ones on a page. */
+/* Prints the last line: the command that writes and draws the points, or shows the written points
+ * on a page. */
 static void print_next(const char *name)
 {
     if (words.output) {
@@ -166,7 +167,7 @@ static void print_next(const char *name)
     }
 }
 
-/* The results, also of a study that was stopped. */
+/* Prints the results, also of a study that was stopped. */
 static int report(const struct kind *kind, const struct carm_study *study, struct carm_err *err)
 {
     int rc = kind->ops->has_points(study, err);
@@ -206,7 +207,7 @@ static int run(const struct kind *kind)
         size_t sets = 0;
         rc = carm_topo_threads(host.topo, words.threads, &options.threads, 1, &sets, &err);
     }
-    /* before the model is read: who has the lock may be writing it */
+    /* locks before reading the model, which the lock's holder may be writing */
     rc = rc ? rc
             : carm_host_enter(&host, "study", words.output ? words.output : "", words.wait, &err);
     rc = rc ? rc : prepare(kind, &options, &host, &study, &err);
@@ -215,7 +216,7 @@ static int run(const struct kind *kind)
     carm_host_leave(&host, rc == 0);
     carm_host_close(&host);
     carm_study_close(study);
-    return carm_say_outcome(rc < 0 ? rc : 0, &err); /* above 0: another rank does it */
+    return carm_say_outcome(rc < 0 ? rc : 0, &err); /* above 0: another rank measures */
 }
 
 static int run_gemm(int noperands, char **operands)

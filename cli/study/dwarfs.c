@@ -7,7 +7,7 @@
 #include "cli/study/output.h"
 #include "kernels/dwarfs/study.h"
 
-/* The answer: what the optimised versions reach of their roofs. */
+/* Prints the answer: the shares of their roofs that the optimised versions reach. */
 static void print_answer(FILE *out, const struct carm_dwarf_study *s)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX];
@@ -157,7 +157,7 @@ static void print_places(FILE *out, const struct carm_dwarf_study *s)
     }
 }
 
-/* Table 4. */
+/* Prints the kernels between their ceilings, as table 4 of the Roofline paper. */
 static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
 {
     fprintf(out,
@@ -178,7 +178,7 @@ static void print_sandwiches(FILE *out, const struct carm_dwarf_study *s)
     }
 }
 
-/* The gain of the optimised version, and whether it is inside its sandwich. */
+/* Prints the gain of the optimised version, and whether it is between the ceilings of table 4. */
 static void print_facts(FILE *out, const struct carm_dwarf_study *s)
 {
     size_t inside = 0, n = 0, memory = 0;
@@ -214,7 +214,7 @@ static void print_facts(FILE *out, const struct carm_dwarf_study *s)
     }
 }
 
-/* Advice that can give less is left out. */
+/* Smallest gain for which advice is printed. */
 static const double worth_saying = 1.05;
 
 /* The largest gain of avoiding traffic. */

@@ -8,7 +8,7 @@
 #include "plots/ceilings.h"
 #include "plots/gnuplot.h"
 
-/* Kernels of flops are in the pane of their order of ceilings. */
+/* Adds kernels of flops to the pane with their order of ceilings. */
 static void add_kernels(const struct carm_dwarf_study *study, const struct carm_ceilings *ceilings,
                         struct carm_plot_pane *pane)
 {

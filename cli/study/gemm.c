@@ -40,7 +40,7 @@ static void print_narrow_how(FILE *out, const struct carm_gemm_study *s)
     print_notes(out, s);
 }
 
-/* The answer: the fastest step, and its share of the peak. */
+/* Prints the answer: the fastest step, and its share of the peak. */
 static void print_answer(FILE *out, const struct carm_gemm_study *s)
 {
     char host[CARM_TEXT_MAX], cpu[CARM_TEXT_MAX], rate[CARM_TEXT_NUMBER_MAX];
@@ -159,7 +159,7 @@ static void print_times(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
-/* The blocks of each step that has some. */
+/* Prints the block sizes of each step with blocks. */
 static void print_blocks(FILE *out, const struct carm_gemm_study *s)
 {
     for (int i = 0; i < CARM_GEMM_STEPS; i++) {
@@ -172,8 +172,8 @@ static void print_blocks(FILE *out, const struct carm_gemm_study *s)
     }
 }
 
-/* "DRAM 16.6 - L3 85.2": the ceilings below and above, with the performance that they allow
- * there. */
+/* "DRAM 16.6 - L3 85.2": the ceilings below and above a point, with the performance that they allow
+ * at its intensity. */
 static void between(char *dst, size_t size, const struct carm_place *p)
 {
     const struct carm_ceiling *below = p->below >= 0 ? &p->ceilings[p->below] : NULL;
@@ -188,7 +188,7 @@ static void between(char *dst, size_t size, const struct carm_place *p)
     }
 }
 
-/* The steps on one model. */
+/* Prints the steps' places on one model. */
 static void print_places(FILE *out, const struct carm_gemm_study *s, bool original)
 {
     char intensity[16], rate[32], where[64];
@@ -266,7 +266,7 @@ static void print_blocked(FILE *out, const struct carm_gemm_facts *f)
     }
 }
 
-/* Each model's statement about the first steps: the side of its ridge on which they are. */
+/* Prints, for each model, the side of the ridge on which the first steps are. */
 static void print_first_steps(FILE *out, const struct carm_gemm_study *s,
                               const struct carm_gemm_facts *f)
 {
@@ -308,7 +308,7 @@ static void print_facts(FILE *out, const struct carm_gemm_study *s)
 
 /* ---- int8 and bf16 ---- */
 
-/* Why a library is below its roof: its instructions, and their load on the units. */
+/* Prints why a library is below its roof: its instructions, and the load of the units. */
 static void print_uses(FILE *out, const struct carm_gemm_study *s,
                        const struct carm_gemm_narrow_facts *f)
 {
@@ -424,7 +424,7 @@ static void print_foot(FILE *out, const struct carm_gemm_study *s)
         if (p->known && *p->detail) {
             fprintf(out, "  %s: %s\n", p->what, p->detail);
         }
-        /* one library is enough: the others are offers */
+        /* one library is enough; others are named only if the first is missing */
         if (!p->known && *s->left_out[i] &&
             (i <= CARM_GEMM_LIBRARY || !s->steps[CARM_GEMM_LIBRARY].known)) {
             fprintf(out, "  left out: step %d: %s\n", i < CARM_GEMM_VERSIONS ? i + 1 : 6,
@@ -469,7 +469,7 @@ void carm_gemm_print(FILE *out, const struct carm_study *of)
 
 /* ---- JSON ---- */
 
-/* A point of the study: the known ones are gathered before they are written. */
+/* A point of the study, collected before writing. */
 struct item {
     const struct carm_gemm_point *point;
 };

@@ -5,7 +5,7 @@
 #include "cli/study/output.h"
 #include "kernels/gemm/study.h"
 
-/* step  as in struct carm_plot_point; file: of the legend */
+/* step  as in struct carm_plot_point; file: entry of the legend */
 static void add_point(struct carm_plot_input *in, const struct carm_gemm_study *s,
                       const struct carm_gemm_point *p, int step, size_t file)
 {
@@ -35,7 +35,7 @@ int carm_gemm_plot(const struct carm_study *study, const char *path, struct carm
     for (; in.nfiles < sizeof groups / sizeof *groups; in.nfiles++) {
         snprintf(in.files[in.nfiles], sizeof in.files[0], "%s", groups[in.nfiles]);
     }
-    for (int i = 0; i < CARM_GEMM_STEPS; i++) { /* libraries share a number */
+    for (int i = 0; i < CARM_GEMM_STEPS; i++) { /* all libraries have number 6 */
         add_point(&in, gemm, &gemm->steps[i], i < CARM_GEMM_VERSIONS ? i + 1 : 6, 0);
     }
     for (size_t i = 0; i < gemm->nvariants; i++) {

@@ -10,7 +10,8 @@
 
 enum { WIDTH = 80, LABEL_MAX = 14 };
 
-/* Where a long line goes on: behind "  label    ", a list's "- ", or two more blanks. */
+/* The indent of a long line's continuation: behind "  label    ", behind a list's "- ", or two more
+ * blanks. */
 static size_t indent_of(const char *line)
 {
     const size_t blanks = strspn(line, " ");
@@ -84,7 +85,7 @@ struct carm_plot_point carm_study_plot_point(const struct carm_study *study, dou
     return p;
 }
 
-/* The tables say how many points have no DRAM bytes. */
+/* Drops notes: the tables show how many points have no DRAM bytes. */
 static void ignore(const char *note)
 {
     (void)note;

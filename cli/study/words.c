@@ -59,7 +59,8 @@ static int parse_kernels(const char *list, unsigned *kernels, struct carm_err *e
     return 0;
 }
 
-/* Other precisions than dp have the library's step alone, which chooses its ISA itself. */
+/* Reads the precision. Precisions other than dp have only the library's step, and the library
+ * chooses its ISA. */
 static int parse_precision(const struct carm_study_words *words, enum carm_precision *precision,
                            struct carm_err *err)
 {
@@ -80,7 +81,7 @@ static int parse_precision(const struct carm_study_words *words, enum carm_preci
     return rc;
 }
 
-/* Files and their options. */
+/* Checks the files and their options. */
 static int check_files(const struct carm_study_words *words, struct carm_err *err)
 {
     if (words->plot && !carm_gnuplot_format(words->plot)) {

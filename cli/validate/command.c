@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* carm validate: how well both models predict the machine. */
+/* carm validate: measures how well both models predict the machine. */
 #include "cli/commands.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static int name_file(const char *path, int rc, struct carm_err *err)
     return rc ? carm_fail(err, code, "%.200s: %s", path, why.text) : 0;
 }
 
-/* The table of microarchitectures and the entry in force. */
+/* Opens the table of microarchitectures and chooses the entry. */
 static int find_theory(const struct carm_cpu *cpu, struct carm_theory_table **table,
                        struct carm_validate_theory *theory, struct carm_err *err)
 {
@@ -149,7 +149,7 @@ static int find_paths(const char *operand, struct paths *p, struct carm_err *err
 {
     int rc = 0;
     if (operand && strchr(operand, '%') && access(operand, F_OK) != 0) {
-        rc = carm_outname_expand(operand, p->model, PATH_MAX, err); /* it is written, too */
+        rc = carm_outname_expand(operand, p->model, PATH_MAX, err); /* the model is also written */
     } else if (operand) {
         snprintf(p->model, PATH_MAX, "%s", operand);
     } else {
@@ -197,7 +197,7 @@ static int validate(const struct carm_host *host, const struct carm_validate_con
     struct carm_code_counter counter;
     struct carm_validate_done done = {.seconds = 0.0};
     int rc = carm_code_counter_open(&counter, opt_counters, &host->cpu, err);
-    /* places that cannot be written are reported before the measuring, not after */
+    /* reports paths that cannot be written before measuring */
     rc = rc ? rc : carm_outfile_check(paths->output, err);
     rc = rc ? rc : carm_outfile_check(paths->csv, err);
     if (!rc) {
@@ -251,12 +251,12 @@ static int run(int noperands, char **operands)
     rc = rc ? rc : find_paths(noperands ? operands[0] : NULL, &paths, &err);
     rc = rc ? rc : find_theory(&host.cpu, &table, &theory, &err);
     if (!rc && noperands &&
-        access(paths.model, F_OK) != 0) { /* a wrong name is no reason to wait */
+        access(paths.model, F_OK) != 0) { /* fails before waiting for the node */
         rc = carm_select_open(paths.model, &model, NULL, &err);
         carm_model_free(model);
         model = NULL;
     }
-    /* before the model is read: who has the lock may be writing it */
+    /* locks before reading the model, which the lock's holder may be writing */
     rc = rc ? rc : carm_host_enter(&host, "validate", paths.output, opt_wait, &err);
     rc = rc ? rc : prepare(paths.model, &host, &model, config, &err);
     rc = rc ? rc : validate(&host, config, &theory, model, &paths, &err);

@@ -21,7 +21,7 @@ int carm_validate_csv_path(const char *model_path, char *path, size_t size, stru
                : carm_fail(err, CARM_EIO, "the path of the points is too long: name it with --csv");
 }
 
-/* Unknown values are left empty, not written as 0. */
+/* Writes a value; unknown values are empty, not 0. */
 static void put_known(FILE *out, double value)
 {
     if (value > 0.0) {

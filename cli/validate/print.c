@@ -13,20 +13,20 @@
 #include "validation/validate/plan.h"
 #include "validation/validate/score.h"
 
-/* From where on a roof counts as changed since the model was built. */
+/* Share by which a roof counts as changed since the model was built. Chosen by hand. */
 static const double drift_shown = 0.05;
-/* Per cent of fitness by which roofs of the same rounds must be better to count: on quiet machines
- * both figures are within 3 (docs/results.md). */
+/* Percentage points by which the fitness against roofs of the same rounds must be better to be
+ * shown: on quiet machines both differ by less than 3 (docs/results.md). */
 static const double paired_shown = 3.0;
 
 /* Whether the stored roofs are of another state of the machine, so that the fitness against roofs
- * of the same rounds counts. v: pooled; NULL = there is none */
+ * of the same rounds is shown. v: pooled score; NULL = none */
 static bool is_paired(const struct carm_validation *v)
 {
     return v && v->fitness_beside > 0.0 && v->fitness_beside >= v->fitness + paired_shown;
 }
 
-/* x rounded to decimals (10, 100, ...), without the sign of a zero that was below */
+/* x rounded to decimals (10, 100, ...), without a negative zero */
 static double rounded(double x, double decimals)
 {
     return round(x * decimals) / decimals + 0.0;
@@ -56,7 +56,7 @@ static size_t count_points(const struct carm_model *m, const struct carm_validat
 struct range {
     double lo, hi; /* fitness, % */
     double rrmse;  /* of the last set */
-    size_t n;      /* sets that have it */
+    size_t n;      /* number of sets */
 };
 
 static struct range range_of(const struct carm_model *m, const struct carm_validation_set *sets,
@@ -87,7 +87,7 @@ static void range_text(const struct range *r, char *text, size_t size)
     }
 }
 
-/* Adds the levels of which a quarter and more of the points are disturbed: ", do not trust L1 and L2 with 2
+/* Adds the levels with a quarter or more of their points disturbed: ", do not trust L1 and L2 with 2
  * threads". */
 static void distrust(const struct carm_model *m, const struct carm_validation_set *sets, size_t n,
                      char *note, size_t size)
@@ -122,7 +122,7 @@ static void distrust(const struct carm_model *m, const struct carm_validation_se
     }
 }
 
-/* How well the models predict, which one is better, and whether points are disturbed. */
+/* Prints how well the models predict, which model is better, and whether points are disturbed. */
 static void print_verdict(const struct carm_model *m, const struct carm_validation_set *sets,
                           size_t n)
 {
@@ -157,7 +157,7 @@ static void print_verdict(const struct carm_model *m, const struct carm_validati
         disturbed ? note : "no point stayed disturbed");
 }
 
-/* Why a fitness is one against roofs of the same rounds. */
+/* Prints why a fitness is against roofs of the same rounds. */
 static void print_pairs(const struct carm_model *m, const struct carm_validation_set *sets,
                         size_t n)
 {
@@ -173,7 +173,7 @@ static void print_pairs(const struct carm_model *m, const struct carm_validation
     }
 }
 
-/* Fitness of one set by one model on every level, and pooled.
+/* Prints the fitness of one set by one model on every level, and pooled.
  * name    of the row
  * paired  against roofs of the same rounds */
 static void print_row(const struct carm_model *m, const struct carm_validation_set *set,
@@ -205,8 +205,8 @@ static void print_row(const struct carm_model *m, const struct carm_validation_s
     printf("\n");
 }
 
-/* verbose  against the stored roofs and against the roofs of the same rounds, in place of the one
- *          that counts */
+/* verbose  against the stored roofs and against the roofs of the same rounds, instead of only one
+ *          of the two */
 static void print_table(const struct carm_model *m, const struct carm_validation_set *sets,
                         size_t n, bool verbose)
 {
@@ -259,7 +259,7 @@ static void print_scores(const struct carm_model *m, const struct carm_validatio
     }
 }
 
-/* Where the original model goes wrong, on the slowest point of each cached level. */
+/* Prints the error of the original model, for the slowest point of each cached level. */
 static void print_original(const struct carm_model *m, const struct carm_validation_set *set,
                            const struct carm_roofs *roofs)
 {
@@ -306,7 +306,7 @@ static void print_original(const struct carm_model *m, const struct carm_validat
     }
 }
 
-/* The original model counting at each level: rows of fitness. */
+/* Prints rows of fitness of the original model's variants, which count bytes at other levels. */
 static void print_variants(const struct carm_model *m, const struct carm_validation_set *set)
 {
     if (m->nlevels < 3 || !carm_validation_find_score(m, set, "original-mix", "all")) {
@@ -382,7 +382,7 @@ static double theory_of(const struct carm_validate_theory *theory,
                                      : 0.0;
 }
 
-/* The same of the measured roof in the model. */
+/* Bytes or flops a cycle of one core by the model's measured roof. */
 static double per_cycle(const struct carm_roofs *roofs, const struct carm_validation_roof *roof,
                         const struct carm_model *m)
 {
@@ -391,7 +391,7 @@ static double per_cycle(const struct carm_roofs *roofs, const struct carm_valida
     return b ? b->bytes_per_cycle : c ? c->flops_per_cycle : 0.0;
 }
 
-/* "value ±error%" in the unit of `like`, or a dash for 0. returns its columns */
+/* Prints "value ±error%" in the unit of `like`, or a dash for 0. returns the number of columns */
 static int put_with_error(double value, double se, double like)
 {
     char text[48] = "-";
@@ -502,7 +502,7 @@ static void print_extensions(const struct carm_model *m, const struct carm_valid
     }
 }
 
-/* Points that stayed disturbed, with the first one's reason. */
+/* Prints the points that stayed disturbed, with the first point's reason. */
 static void print_disturbed(const struct carm_model *m, const struct carm_validation_set *set)
 {
     size_t n = 0;
@@ -536,7 +536,7 @@ static bool has_drifted(const struct carm_model *m, const struct carm_validation
     return false;
 }
 
-/* A note, after a blank line when it is the first. */
+/* Prints a note; a blank line comes before the first note. */
 __attribute__((format(printf, 2, 3))) static void print_note(bool *any, const char *fmt, ...)
 {
     char text[CARM_TEXT_MAX];
@@ -548,7 +548,7 @@ __attribute__((format(printf, 2, 3))) static void print_note(bool *any, const ch
     *any = true;
 }
 
-/* Threads that are nearer to or farther from one another than when the model was built. */
+/* Notes threads with other distances between each other than when the model was built. */
 static void print_core_to_core(const struct carm_roofs *roofs, bool *any)
 {
     const double then = roofs->core_to_core_seconds;
@@ -570,7 +570,7 @@ static void print_notes(const struct carm_model *m, const struct carm_validation
     bool drifted = false;
     for (size_t i = 0; i < n; i++) {
         const struct carm_roofs *roofs = carm_validation_find_roofs(m, &sets[i]);
-        bool seen = false; /* sets with the same roofs say the same */
+        bool seen = false; /* sets with the same roofs would give the same note */
         for (size_t k = 0; k < i; k++) {
             seen = seen || carm_validation_find_roofs(m, &sets[k]) == roofs;
         }
