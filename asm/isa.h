@@ -221,7 +221,7 @@ struct carm_precision_row {
     const char *flip[2];         /* exclusive or: in SSE and VEX encoding, in EVEX encoding */
     const char *element;         /* general register for one element */
     const char *data;            /* NASM's directive for constants */
-    bool forms;   /* it has only operations with a row in CARM_FORM_TABLE; false: all without */
+    bool forms;   /* its operations are rows of CARM_FORM_TABLE; false: all that need no row */
     bool integer; /* its operations are not flops */
 };
 

@@ -121,7 +121,7 @@ out:
     return rc;
 }
 
-/* Both refusals in one sentence; their common beginning is said once. */
+/* Both refusals in one sentence, without repeating their common beginning. */
 static int refuse_both(struct carm_err *err, const char *papi, const char *likwid)
 {
     static const char common[] = " cannot count here: ";

@@ -13,7 +13,7 @@ struct evaluation {
     const struct carm_recipe *recipe;
     const struct carm_reading *readings;
     struct carm_counts *out;
-    bool checked[CARM_Q_COUNT]; /* a count of 0 is suspicious */
+    bool checked[CARM_Q_COUNT]; /* a count of 0 is an error */
 };
 
 /* A scaled count; returns false where the event was not counted. */
@@ -59,9 +59,9 @@ static const struct carm_formula *find_formula(const struct carm_recipe *recipe,
     return NULL;
 }
 
-/* to = the sum of parts, where it has no formula of its own.
+/* Sets `to` to the sum of parts, unless it has its own formula.
  * n      number of parts
- * whole  all parts must be known; else the parts that the recipe has formulas for */
+ * whole  true: all parts must be known; false: the parts for which the recipe has formulas */
 static void derive_sum(struct evaluation *e, enum carm_quantity to, const enum carm_quantity *parts,
                        size_t n, bool whole)
 {
@@ -103,7 +103,7 @@ static void derive_flops(struct evaluation *e)
     derive_sum(e, CARM_Q_FLOPS_DP, dp, 4, false);
     derive_sum(e, CARM_Q_FLOPS_SP, sp, 4, false);
     derive_sum(e, CARM_Q_FLOPS, all, 2, true);
-    /* x87 and half precision come on top where a recipe has them */
+    /* x87 and half precision are added if the recipe counts them */
     const struct carm_count *other = &e->out->q[CARM_Q_FLOPS_OTHER];
     struct carm_count *flops = &e->out->q[CARM_Q_FLOPS];
     if (find_formula(e->recipe, CARM_Q_FLOPS) || !find_formula(e->recipe, CARM_Q_FLOPS_OTHER) ||
@@ -200,7 +200,7 @@ static void note_upper_bounds(struct evaluation *e)
     }
 }
 
-/* Whether a formula's quantity is, or goes into, q. */
+/* Whether a formula's quantity is q or a part of q. */
 static bool goes_into(enum carm_quantity of, enum carm_quantity q)
 {
     const bool dp = of >= CARM_Q_DP_SCALAR && of <= CARM_Q_DP_512;

@@ -23,9 +23,10 @@ const char carm_likwid_remedy[] =
 static bool in_use;
 
 struct group {
-    int id;        /* likwid's */
-    size_t n;      /* likwid's events */
-    size_t *event; /* [n] of the recipe, nevents for none (the other half of a merged counter) */
+    int id;   /* likwid's */
+    size_t n; /* likwid's events */
+    size_t
+        *event; /* [n] index in the recipe; nevents = none (the other half of a merged counter) */
 };
 
 /* Prototypes by likwid's documentation of perfmon.h (5.0 to 5.4). */
@@ -95,8 +96,8 @@ static int find_functions(struct likwid *l, void *handle, struct carm_err *err)
     return 0;
 }
 
-/* The CPUs that the calling thread may use. returns how many, 0 = out of memory; *cpus is the
- * caller's */
+/* The CPUs that the calling thread may use. returns their number, 0 = out of memory; *cpus is to be
+ * released with free */
 static size_t list_cpus(int **cpus)
 {
     const size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
@@ -124,7 +125,7 @@ struct hush {
     int saved, file;
 };
 
-/* Turns standard error of the whole process into a file of memory. Where that fails, it prints. */
+/* Redirects standard error of the whole process to a file in memory. If this fails, likwid's text is printed. */
 static void hush_begin(struct hush *h)
 {
     fflush(stderr);
@@ -172,7 +173,7 @@ __attribute__((format(printf, 4, 5))) static void put_event(struct event_text *t
         return;
     }
     if (t->used > 0) {
-        t->text[t->used - 1] = ','; /* over the end of the text before */
+        t->text[t->used - 1] = ','; /* replaces the terminating zero of the text before */
     }
     va_start(ap, fmt);
     const int n = vsnprintf(t->text + t->used, room, fmt, ap);
@@ -185,8 +186,8 @@ __attribute__((format(printf, 4, 5))) static void put_event(struct event_text *t
 }
 
 /* Merged events (AMD, more than 15 counts in a cycle) take an even counter; the next one has likwid's
- * event MERGE, as in its own performance groups for Zen 2 and 3. They come first, so that the pairs
- * lie right. */
+ * event MERGE, as in its own performance groups for Zen 2 and 3. Merged events come first, so that each gets an
+ * even counter. */
 static void put_group(struct event_text *t, struct group *g, const struct carm_counters *c,
                       int group)
 {
@@ -286,15 +287,15 @@ static void likwid_finalize(struct carm_counters *c)
     likwid_close(c);
 }
 
-/* Tells whether the library can work, and loads it, before any function of it runs: its
- * initialisation takes a second and ends the process where it finds no access (access_client.c). */
+/* Checks whether the library can work, and loads it, before any of its functions runs: likwid's
+ * initialisation takes a second, and ends the process if likwid has no access (access_client.c). */
 static int prepare(struct carm_counters *c, struct carm_err *err)
 {
     struct carm_pmu_verdict v;
     char reason[384];
     size_t found = 0;
     carm_pmu_judge_msr(&c->facts, &v);
-    if (!v.works) { /* the library alone takes 10 ms to load */
+    if (!v.works) { /* before the library is loaded, which takes 10 ms */
         return carm_counters_refuse(err, "likwid", v.reason, v.remedy);
     }
     void *handle = load(NULL, reason, sizeof reason);
@@ -370,14 +371,14 @@ out:
 
 struct likwid_set {
     const struct group *group;
-    int cpu;            /* of a thread's set; -1: all */
+    int cpu;            /* of a thread's set; -1 = all CPUs */
     size_t first, last; /* likwid's threads that are added up */
     double *base, *now; /* [nevents] of the recipe */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* Sums by event of the recipe; NAN where likwid has none.
+/* Counts by event of the recipe, summed over CPUs; NAN where likwid has no count.
  * stopped  likwid read the counters when it stopped them */
 static int read_sums(const struct carm_counter_set *s, double *sums, bool stopped,
                      struct carm_err *err)

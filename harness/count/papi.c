@@ -31,12 +31,12 @@ const char carm_papi_remedy[] = "install PAPI (Debian: libpapi7.0 and libpapi-de
 struct papi {
     FUNCTIONS(MEMBER)
     int component;        /* index of perf_event */
-    unsigned long opener; /* thread_number of who opened it */
+    unsigned long opener; /* thread_number of the thread that opened it */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* Held while sets are made and taken apart: PAPI's tables of native events are not safe there. */
+/* Held while event sets are created and destroyed: PAPI's tables of native events are not thread-safe. */
 static void lock(void)
 {
     pthread_mutex_lock(&mutex);
@@ -98,7 +98,7 @@ static int initialise(struct papi *p, struct carm_err *err)
     p->set_debug(PAPI_QUIET);
     const int version = p->library_init(PAPI_VER_CURRENT);
     if (version != PAPI_VER_CURRENT) {
-        /* a library of another version answers with its own or with PAPI_EINVAL */
+        /* a library of another version returns its own version or PAPI_EINVAL */
         if (version > 0 || version == PAPI_EINVAL) {
             snprintf(reason, sizeof reason,
                      "carm was built for PAPI %d.%d and the library found is another version",
@@ -125,8 +125,8 @@ static int initialise(struct papi *p, struct carm_err *err)
 
 /* ---- which events there are, and how many at a time ---- */
 
-/* The event's name as PAPI is to get it; software events count kernel mode, too, where that is allowed.
- * returns false when it could only read zero here */
+/* The event's name for PAPI. Software events count kernel mode, too, if this is allowed.
+ * returns false if the event could only read zero here */
 static bool event_name(const struct carm_counters *c, const struct carm_event *e, char name[128])
 {
     const bool kernel = carm_pmu_may_count_kernel(&c->facts);
@@ -175,7 +175,7 @@ static int try_events(const struct carm_counters *c, int group, long only, long 
     return rc;
 }
 
-/* Fills c->have. why: of the first event that is not to be had */
+/* Fills c->have. why: the reason for the first event that cannot be counted */
 static size_t find_events(struct carm_counters *c, long long *values, char *why, size_t size)
 {
     const struct papi *p = c->state;
@@ -230,7 +230,7 @@ static int find_groups(struct carm_counters *c, long long *values, struct carm_e
     }
 }
 
-/* Says why nothing, or nothing of the processor's own, can be counted. */
+/* Fails with the reason why no events, or none of the processor's events, can be counted. */
 static int refuse_events(const struct carm_counters *c, const char *why, struct carm_err *err)
 {
     struct carm_pmu_verdict v;
@@ -336,7 +336,7 @@ struct papi_set {
     double share;      /* of the time that a multiplexed event is on a counter; 1 = always */
 };
 
-/* Sets of the calling thread: PAPI forgets it with the last one. */
+/* Number of the calling thread's sets: with the last set, the thread is unregistered from PAPI. */
 static _Thread_local unsigned sets_here;
 
 static int fail(struct carm_err *err, const struct papi *p, const char *what, int rc)
@@ -393,7 +393,7 @@ static int open_on_thread(struct carm_counter_set *s, struct papi_set *set, stru
         return fail(err, p, "make a set of events", rc);
     }
     if (s->target.kind == CARM_TARGET_PROCESS) {
-        /* before events are added: each addition opens all of them anew with these settings */
+        /* before events are added: each addition opens all events of the set again with these settings */
         PAPI_option_t option;
         memset(&option, 0, sizeof option);
         option.inherit.eventset = set->eventset;
@@ -463,7 +463,7 @@ static size_t find_sockets(int cpus[SOCKETS_MAX])
     return n;
 }
 
-/* name with %d replaced by the unit, and the CPU that asks for it */
+/* The pattern with %d replaced by the unit, and the CPU on which it is counted */
 static void socket_event_name(char name[160], const char *pattern, int unit, int cpu)
 {
     const char *at = strstr(pattern, "%d");
@@ -531,7 +531,7 @@ static int open_on_sockets(struct carm_counter_set *s, struct papi_set *set, str
             if (!first.text[0]) {
                 first = why;
             }
-            /* events added so far would go on counting, unread */
+            /* units added before would go on counting without being read */
             for (size_t j = before; j < set->n; j++) {
                 set->event[j] = r->nevents;
             }

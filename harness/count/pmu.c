@@ -47,7 +47,7 @@ static void read_text(const char *root, const char *name, char *text, size_t siz
     fclose(f);
 }
 
-/* The number in base that follows key at a line's begin, or def. */
+/* The number after `key` at the begin of a line; def = there is no such line. */
 static unsigned long long field(const char *text, const char *key, int base, unsigned long long def)
 {
     const char *at = strstr(text, key);
@@ -111,7 +111,7 @@ static void read_hypervisor(char signature[13])
     unsigned b = 0;
     unsigned c = 0;
     unsigned d = 0;
-    /* CPUID.1:ECX[31] is reserved for hypervisors to say that they are there */
+    /* CPUID.1:ECX[31] is reserved for hypervisors, which set it */
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31)) {
         return;
     }
@@ -125,8 +125,8 @@ static void read_hypervisor(char signature[13])
     }
 }
 
-/* errno of opening one event of this thread in user mode, 0 when it opens. Opened and closed again:
- * nothing is counted. */
+/* errno of opening one event of this thread in user mode, 0 when it opens. The event is closed again without
+ * counting. */
 static int try_event(uint32_t type, uint64_t config)
 {
     struct perf_event_attr attr;
@@ -240,8 +240,8 @@ static void blame_no_pmu(const struct carm_pmu_facts *f, struct carm_pmu_verdict
                   "processor");
 }
 
-/* perf_event_open itself was refused. The kernel answers EACCES for its own settings and for security
- * modules; EPERM and ENOSYS come from seccomp filters, and ENOSYS from kernels without it. */
+/* perf_event_open itself was refused. The kernel returns EACCES for its own settings and for security
+ * modules; EPERM and ENOSYS come from seccomp filters, and ENOSYS from kernels without perf events. */
 static void blame_refusal(const struct carm_pmu_facts *f, int error, struct carm_pmu_verdict *v)
 {
     const char *where = f->container[0] ? " on the host" : "";
@@ -283,7 +283,7 @@ static void note_perf(const struct carm_pmu_facts *f, struct carm_pmu_verdict *v
         ADD_NOTE(v, "the NMI watchdog holds a counter: sysctl kernel.nmi_watchdog=0 frees it");
     }
     if (f->paranoid > 0) {
-        /* PAPI looks at the setting and the user, not at CAP_PERFMON (perf_event_uncore.c) */
+        /* PAPI checks the setting and the user, not CAP_PERFMON (perf_event_uncore.c) */
         ADD_NOTE(v, "counters of whole sockets need root or kernel.perf_event_paranoid=0");
     }
     if (f->hybrid) {

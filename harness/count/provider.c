@@ -71,7 +71,7 @@ void *carm_provider_load(const char *title, const char *variable, const char *co
     char path[PATH_MAX];
     void *handle = open_library(title, variable, usual, n, reason, size);
     if (version) {
-        /* no library here tells its version before it is initialised, but its file's name does */
+        /* these libraries report no version before they are initialised, but the file's name contains it */
         const char *at = NULL;
         if (handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map &&
             realpath(map->l_name, path)) {
@@ -256,7 +256,7 @@ int carm_kernel_start(struct carm_kernel_set *k, struct carm_err *err)
     for (size_t i = 0; i < k->n; i++) {
         struct kernel_event *e = &k->events[i];
         if (e->fd >= 0) {
-            /* a reset would keep the counts of finished children: count from a base instead */
+            /* a reset would not clear the counts of finished children: the counts so far are subtracted later */
             const int rc = read_event(e->fd, &e->base, err);
             if (rc) {
                 return rc;

@@ -52,7 +52,7 @@ static json_t *get_array(struct carm_jread *r, json_t *o, const char *key)
     return v;
 }
 
-/* An object with members of these names alone. */
+/* Checks that an object has only members with these names. */
 static void check_object(struct carm_jread *r, json_t *o, const char *const *names, size_t n)
 {
     if (!json_is_object(o)) {
@@ -61,7 +61,7 @@ static void check_object(struct carm_jread *r, json_t *o, const char *const *nam
     carm_jread_only(r, o, names, n);
 }
 
-/* Whether o's vendor, family and models ("0x55", "0x30-0x4F") have this processor. */
+/* Whether o's vendor, family and models ("0x55", "0x30-0x4F") contain this processor. */
 static bool matches(struct carm_jread *r, json_t *o, const char *vendor, int family, int model)
 {
     const char *is = json_string_value(json_object_get(o, "vendor"));
@@ -121,7 +121,7 @@ static enum carm_event_scope read_scope(struct carm_jread *r, json_t *o)
     return CARM_EVENT_THREAD;
 }
 
-/* The name with which PAPI finds the event: of the recipe's own PMU where it names none, raw where
+/* Completes the event's name for PAPI: prefixes the recipe's PMU if the name has none; uses the raw code if
  * libpfm4 has no such PMU. */
 static void complete_papi(struct carm_jread *r, const struct carm_recipe *recipe,
                           struct carm_event *e)
@@ -459,7 +459,7 @@ static bool has_name(const char *name)
     return carm_recipe_name(i) != NULL;
 }
 
-/* what  where the name is from, for the message */
+/* what  origin of the name, for the message */
 static int get_named(const char *what, const char *name, struct carm_recipe **out,
                      struct carm_err *err)
 {

@@ -22,7 +22,7 @@ static const char first_columns[] =
     "name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by,"
     "calls,share,flops_low,flops_high,bytes_low,bytes_high,operations,metric";
 
-/* Quantities with columns of their own; all other quantities are in the columns behind them. */
+/* Whether a quantity has a special column; all other quantities have columns after these, by name. */
 static bool has_own_column(enum carm_quantity q)
 {
     return q == CARM_Q_FLOPS || q == CARM_Q_BYTES || q == CARM_Q_DRAM_BYTES;
@@ -37,13 +37,14 @@ static double value_of(const struct carm_counts *c, enum carm_quantity q)
     return carm_count_has(c, q) ? c->q[q].value : 0.0;
 }
 
-/* From these ratios on, a program counts as one that computes on integers: operations on integers for each flop, and
- * for each byte. Below them the operations belong to other work: C libraries search strings with vectors, and vectors
- * of flops have their indices computed by such operations. Chosen by hand. */
+/* Operations on integers for each flop and for each byte from which on a program counts as integer code. Below these
+ * ratios the operations belong to other work: C libraries search strings with vectors, and vector code computes indices
+ * with such operations. Chosen by hand. */
 static const double beside_flops = 10.0;
 static const double beside_bytes = 0.01;
 
-/* The widest vector that did at least a hundredth of the operations, and the elements that most are on. */
+/* Sets isa to the widest vector with at least a hundredth of the operations, and precision to the element width with
+ * the most operations. */
 static void describe_integers(struct carm_row *row)
 {
     static const char *const widths[] = {"sse", "avx2", "avx512"};
@@ -77,7 +78,7 @@ static void describe_integers(struct carm_row *row)
     }
 }
 
-/* The widest vector, and each precision, that did at least a hundredth of the flops. */
+/* Sets isa to the widest vector with at least a hundredth of the flops, and precision to those with as much. */
 static void describe_flops(struct carm_row *row)
 {
     static const char *const widths[] = {"scalar", "sse", "avx2", "avx512"};
@@ -98,7 +99,7 @@ static void describe_flops(struct carm_row *row)
             widest = widths[w];
         }
     }
-    /* a processor without a width has no event for this width; a processor that counts no widths has no such events */
+    /* the widest vector is known only if the counts by width add up to all flops */
     if (sum >= (1.0 - by_product) * all) {
         row->isa = widest;
     }
@@ -123,7 +124,7 @@ void carm_row_describe(struct carm_row *row)
 
 /* ---- text ---- */
 
-/* As few digits as give the same value back; whole numbers in full. */
+/* The fewest digits that read back as the same value; whole numbers in full. */
 static void put_number(FILE *out, double value)
 {
     char text[48] = "";
@@ -162,7 +163,7 @@ static void put_bounds(FILE *out, const struct carm_counts *c, enum carm_quantit
     }
 }
 
-/* Of bytes between levels, where they are not exact: simulated for a sample. */
+/* Columns of the bounds of bytes between levels, for bytes that were simulated for a sample. */
 static const struct {
     enum carm_quantity q;
     const char *name;
@@ -253,7 +254,7 @@ static void put_part(FILE *out, const struct carm_row_part *part)
     put_verdict(out, part);
 }
 
-/* Who counted the bytes between the levels of the memory hierarchy. */
+/* The source of the bytes between the levels of the memory hierarchy. */
 static const char *levels_by(const struct carm_counts *c)
 {
     const enum carm_counted by = c->q[CARM_Q_DRAM_BYTES].by;
@@ -331,7 +332,7 @@ static void put_header(FILE *out)
           out);
 }
 
-/* The header and then the rows; header_size is where these begin. */
+/* The header and then the rows; header_size: offset of the rows. */
 static char *format_rows(const struct carm_row *rows, int n, size_t *header_size, size_t *size)
 {
     struct utsname host = {.nodename = ""};
@@ -380,8 +381,8 @@ struct target {
     off_t size; /* before; 0 unless the path is a regular file */
 };
 
-/* Opens and locks path. Of a pipe (/dev/stdout), the writing end alone: with the reading one, too, a write would wait for
- * itself when the reader has gone. */
+/* Opens and locks path. A pipe (/dev/stdout) is opened for writing only: with its reading end open, too, a write would
+ * block for ever when the reader has gone. */
 static int open_target(struct target *t, const char *path, struct carm_err *err)
 {
     struct stat st;
@@ -392,7 +393,7 @@ static int open_target(struct target *t, const char *path, struct carm_err *err)
         return fail_errno(err, path, "written");
     }
     do {
-        /* where a file system has no locks, rows are one write each time all the same */
+        /* without locks in the file system, rows are still appended by one write */
         t->locked = flock(t->fd, LOCK_EX) == 0;
     } while (!t->locked && errno == EINTR);
     if (fstat(t->fd, &st) != 0) {
@@ -420,7 +421,7 @@ static int check_target(const struct target *t, const char *path, const char *he
     return rc;
 }
 
-/* A writer that was killed may have left half a line: the next row begins on its own. */
+/* Whether the file ends with a line end. A killed writer may have left half a line; the next row needs a new line. */
 static bool ends_in_a_line(int fd, off_t size)
 {
     char last = '\n';
@@ -435,8 +436,8 @@ static int write_target(const struct target *t, const char *text, size_t size)
     return carm_outfile_write_all(t->fd, text, size);
 }
 
-/* text [size]: the header and then rows. Without rows, an empty file gets the header alone, so that whoever is killed
- * before its first row leaves a file that can be read. */
+/* text [size]: the header and then rows. Without rows, an empty file gets the header alone, so that a program that is
+ * killed before its first row leaves a readable file. */
 static int append(const char *path, const char *text, size_t header_size, size_t size,
                   struct carm_err *err)
 {

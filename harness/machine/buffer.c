@@ -29,7 +29,7 @@ int carm_buffer_open(struct carm_buffer *buffer, size_t bytes, struct carm_err *
                          "the limit of this shell (ulimit -v)",
                          bytes >> 20, strerror(errno));
     }
-    madvise(map, map_bytes, MADV_DONTDUMP); /* a core without gigabytes of known values */
+    madvise(map, map_bytes, MADV_DONTDUMP); /* core dumps need no gigabytes of known values */
     uintptr_t aligned = ((uintptr_t)map + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
     buffer->map = map;
     buffer->map_bytes = map_bytes;
@@ -65,7 +65,7 @@ int carm_buffer_bind(struct carm_buffer *buffer, const int *nodes, size_t n, str
             mask[nodes[i] / BITS] |= 1UL << (nodes[i] % BITS);
         }
     }
-    /* one bit more than there are: the kernel takes one off */
+    /* MOST + 1 bits: the kernel uses one bit less than the argument */
     if (syscall(SYS_mbind, buffer->start, buffer->bytes, n > 1 ? MPOL_INTERLEAVE : MPOL_BIND, mask,
                 (unsigned long)MOST + 1, 0) != 0) {
         return carm_fail(err, CARM_ENOTSUP, "cannot ask for memory of NUMA node %d (%s)%s",

@@ -54,7 +54,7 @@ static uint64_t add_ticks(void)
     return carm_clock_stop(&cpu) - begin;
 }
 
-/* weak: a test puts looks of its own in this place */
+/* weak: a test replaces it by planted samples */
 __attribute__((weak)) double carm_clock_ratio(double overhead, int imul_cycles)
 {
     return (double)(imul_cycles * CHAIN_BLOCK * CHAIN_BLOCKS) / ((double)imul_ticks() - overhead);
@@ -74,11 +74,11 @@ double carm_clock_overhead(void)
 double carm_clock_quantum(double *durations, size_t n)
 {
     double *const gaps =
-        durations; /* of those that were looked at: never more than there were durations */
+        durations; /* reuses the places of durations already read: there are never more gaps */
     size_t ngaps = 0;
     carm_stats_median(durations, n); /* sorts */
     double cluster = durations[0], before = durations[0];
-    for (size_t i = 1; i < n * 9 / 10; i++) { /* the longest were interrupted */
+    for (size_t i = 1; i < n * 9 / 10; i++) { /* the longest durations contain interrupts */
         const double duration = durations[i];
         if (duration - before > 1.0) {
             gaps[ngaps++] = duration - cluster;
@@ -160,7 +160,7 @@ double carm_clock_rate(const struct carm_clock_stamp (*stretches)[2], size_t n, 
 void carm_clock_settle(struct carm_clock *clock, double imul, double add)
 {
     clock->chain_ratio = IMUL_CYCLES * add / imul;
-    /* a whole number of cycles, or the clock moved between the chains and the known value is kept */
+    /* no whole number of cycles: the clock changed between the chains, and the published latency is kept */
     const double whole = round(clock->chain_ratio);
     const bool plain = whole >= 1.0 && fabs(clock->chain_ratio - whole) < 0.1;
     clock->imul_cycles = plain ? (int)whole : IMUL_CYCLES;

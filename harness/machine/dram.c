@@ -65,7 +65,7 @@ int carm_dram_open(struct carm_dram **out, const struct carm_cpu *cpu, struct ca
     }
     carm_counters_close(counters);
     carm_recipe_free(recipe);
-    return rc == -CARM_EINVAL ? -CARM_ENOTSUP : rc; /* a wrong CARM_UARCH */
+    return rc == -CARM_EINVAL ? -CARM_ENOTSUP : rc; /* EINVAL: a wrong CARM_UARCH */
 }
 
 int carm_dram_start(struct carm_dram *dram, struct carm_err *err)

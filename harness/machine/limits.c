@@ -26,7 +26,7 @@ static FILE *open_below(const char *root, const char *path)
     return n > 0 && (size_t)n < sizeof full ? fopen(full, "re") : NULL;
 }
 
-/* Whether a list with commas has the word. */
+/* Whether a comma-separated list contains the word. */
 static bool lists(const char *list, const char *word)
 {
     const size_t n = strlen(word);

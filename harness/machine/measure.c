@@ -18,7 +18,7 @@ enum {
 };
 
 /* Shares above which a point counts as disturbed, chosen by hand. A median would tolerate more,
- * but a neighbour that takes this much processor time also takes cache and bandwidth. */
+ * but another program that takes this much processor time also takes cache and bandwidth. */
 static const double slow_share_max = 0.10;
 static const double switch_share_max = 0.02;
 static const double taken_share_max =
@@ -40,7 +40,7 @@ struct run_args {
     bool warm;
     uint64_t warm_bytes; /* bytes of one thread's set that are read before the repetitions begin */
     uint64_t seed;       /* of random lines */
-    uint64_t end_cursor; /* where the next run goes on */
+    uint64_t end_cursor; /* cursor with which the next run begins */
 };
 
 /* Reads one word of each line. */
@@ -87,8 +87,8 @@ static bool is_ready(const struct carm_team *team, const struct run_args *a, siz
 }
 
 /* The issue width of the worker's core now, slots per cycle. An interrupt makes a reading of the
- * clock too low, never too high, and a width divided by such a reading too wide. So the highest
- * of the latest readings divides. */
+ * clock too low, never too high; a width divided by such a reading is too wide. So the highest of the
+ * latest readings is the divisor. */
 static double width_now(struct carm_worker *w, size_t at)
 {
     const double width = carm_probe_width(w->clock_overhead);
@@ -116,7 +116,7 @@ static bool probe(struct carm_worker *w, size_t at, bool again, uint64_t *line)
     return carm_team_line_wait(w->team, (*line)++);
 }
 
-/* The time on which all workers agree: of their latest start line. */
+/* The time of the latest start line, which is the same for all workers. */
 static uint64_t common_time(const struct carm_team *team)
 {
     return team->n == 1 ? carm_clock_now()
@@ -130,8 +130,8 @@ static size_t polls_since(const struct carm_team *team, uint64_t begin)
     return 1 + (size_t)(seconds / poll_seconds);
 }
 
-/* Whether a run goes on. Once a run has waited for own cores as long as it may, a PART-th of its
- * repetitions ends the run: another run later gains more than further waiting.
+/* Whether a run goes on. After the longest wait for own cores, the run ends with a PART-th of the wanted
+ * repetitions: another run later gains more than further waiting.
  * own, r  repetitions so far: on own cores, and in all */
 static bool goes_on(const struct run_args *a, size_t own, size_t r, size_t polls)
 {
@@ -336,7 +336,7 @@ static void take_times(const struct carm_times_run *run, const struct carm_times
 }
 
 /* One attempt.
- * apart  out: whether the threads were taken apart (carm_times_describe); NULL = not wanted */
+ * apart  out: whether each thread's repetitions count by themselves (carm_times_describe); NULL = not wanted */
 static void run_once(struct carm_team *team, const struct carm_code *code,
                      const struct carm_shape *shape, size_t reps, bool warm,
                      struct carm_measurement *m, bool *apart)
@@ -396,7 +396,7 @@ static void run_once(struct carm_team *team, const struct carm_code *code,
     }
 }
 
-/* The empty code's time. Disturbances only lengthen it.
+/* The empty code's time, the least of several: disturbances only lengthen it.
  * before  seconds of the calibration before, returned when the deadline leaves no repetition */
 static double empty_seconds(struct carm_team *team, const struct carm_code *empty, double before)
 {
@@ -438,7 +438,7 @@ static void alone_job(struct carm_worker *w, void *arg)
     const uint64_t until = carm_clock_now() + (uint64_t)(30e-6 * clock->tsc_hz);
     while (carm_clock_now() < until) {
     }
-    /* an interrupt makes a reading of either too low, never too high */
+    /* an interrupt makes both readings too low, never too high */
     double width = 0.0;
     double ratio = 0.0;
     for (int i = 0; i < SAMPLES; i++) {
@@ -536,7 +536,7 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
     carm_team_touch(team, carm_window_span(code, shape));
     carm_measure_shape_of(code, set_bytes, stride ? probe_bytes / stride + 1 : 1, shape);
     shape->passes = 1;
-    /* probe: longer and longer, until the clock can tell; a target is not worth waiting for */
+    /* probe: longer and longer, until the clock resolves the time; a target time needs no own cores */
     team->patience_seconds = 0.0;
     for (;;) {
         run_once(team, code, shape, team->max_reps < 15 ? team->max_reps : 15, false, &m, NULL);

@@ -187,7 +187,7 @@ static int parse_wait(const char *word, double *seconds, struct carm_err *err)
     return 0;
 }
 
-/* Returns BUSY where the time is over. */
+/* Waits for the lock. returns BUSY after wait_seconds, or as carm_node_lock_open */
 static int take_turn(struct carm_node_lock *lock, const struct carm_job *job, double wait_seconds,
                      const struct carm_observer *observer, struct carm_err *err)
 {

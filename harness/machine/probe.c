@@ -18,7 +18,7 @@ enum {
 /* of the loop below: 16 times SIX, dec and jnz */
 static const double instructions = LOOPS * (16.0 * 6.0 + 2.0);
 
-/* weak: a test puts looks of its own in this place */
+/* weak: a test replaces it by planted samples */
 __attribute__((weak)) double carm_probe_width(double overhead)
 {
     uint32_t n = LOOPS;

@@ -86,14 +86,14 @@ static size_t count_sound(const struct look *looks, size_t n)
 }
 
 /* Seconds for further looks at candidates whose cores were shared, so that no code loses for this
- * reason: 50 states of a shared core of 10 ms (docs/results.md). */
+ * reason: as long as 50 states of a shared core, of 10 ms each (docs/results.md). */
 static const double again_seconds = 0.5;
 
 /* Rates of shared levels drift between rounds by more than codes differ. In each round with more
  * than half of the looks sound, scales the looks so that the median of the sound ones becomes
- * the usual one, the median over such rounds.
- * looks  [n], up to `rounds` looks each; tries: [n] looks of each: a code with fewer was dropped,
- *        and does not count for the medians */
+ * the median over all such rounds.
+ * looks  [n], up to `rounds` looks each
+ * tries  [n] looks of each; a code with fewer was dropped, and does not count for the medians */
 static void take_out_drift(struct look (*looks)[LOOKS], const size_t *tries, size_t n,
                            size_t rounds)
 {
@@ -124,13 +124,13 @@ static void take_out_drift(struct look (*looks)[LOOKS], const size_t *tries, siz
 }
 
 /* A code whose fastest sound look is below a share of the best code's gets no more looks. Rounds of
- * one code in a core's own caches differed by 14% at most (258 to 299 GB/s). Rates of shared levels
- * dip by more for some milliseconds, so that they need two looks.
+ * one code in a core's own caches differed by 14% at most (258 to 299 GB/s). On shared levels, rates
+ * dip by more for some milliseconds, so two looks are needed.
  * returns the share after so many rounds; 0 = no code is dropped */
 static double hopeless_below(enum carm_search search, size_t rounds)
 {
-    static const double of_one_look = 0.8; /* below 258/299 by as much again */
-    static const double of_two = 0.9;      /* of the better of two such looks */
+    static const double of_one_look = 0.8; /* 258/299 = 0.86, and a margin */
+    static const double of_two = 0.9;      /* for the better of two looks; chosen by hand */
     if (search != CARM_SEARCH_CORE) {
         return rounds < 2 ? 0.0 : of_one_look;
     }
@@ -219,7 +219,7 @@ static void rank(struct carm_team *team, const struct contest *c, struct carm_sh
         best = alive[i] ? fmax(best, found[i]) : best;
     }
     for (size_t i = 0; i < n;
-         i++) { /* a dropped code stays dropped, whatever later rounds drift to */
+         i++) { /* a dropped code stays below the others, even if later rounds drift */
         found[i] = alive[i] ? found[i] : fmin(found[i], hopeless_below(c->search, rounds) * best);
     }
 }

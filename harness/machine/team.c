@@ -15,8 +15,8 @@
 /* Default of carm_team.patience_seconds: some 200 looks at the cores of 10 us each. */
 static const double patience = 2e-3;
 
-/* Longest spinning wait before a thread sleeps; the second figure after waits of the same job
- * were that long. Threads with a core each wait some microseconds for one another, and some
+/* Longest spinning wait before a thread sleeps, and the least to which such waits reduce it in the
+ * same job. Threads with a core each wait some microseconds for one another, and some
  * milliseconds when one is preempted. With 193 threads on 2 processors, spinning alone took 300
  * ms for each repetition. */
 static const double spin_seconds = 1e-3;
@@ -34,7 +34,7 @@ static int64_t involuntary_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-/* Seconds of this thread so far. */
+/* Times of this thread so far, seconds. */
 struct usage {
     double wall, ran, queued; /* queued: ready to run, while others ran on its CPU */
 };
@@ -53,13 +53,13 @@ static struct usage usage_of(int schedstat)
         (void)strtoull(text, &queued, 10);
         u.queued = 1e-9 * (double)strtoull(queued, NULL, 10);
     }
-    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) == 0) { /* schedstat's lags by a tick */
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran) == 0) { /* schedstat's time lags by a tick */
         u.ran = (double)ran.tv_sec + 1e-9 * (double)ran.tv_nsec;
     }
     return u;
 }
 
-/* The part of the last job's time in which other programs ran. */
+/* Notes the shares of the last job's time in which other programs ran, or the thread was stopped. */
 static void note_usage(struct carm_worker *w, const struct usage *before, const struct usage *after)
 {
     const double wall = after->wall - before->wall;
@@ -79,7 +79,7 @@ static void *worker_main(void *arg)
     uint64_t seen = 0;
     w->rc = carm_topo_pin(team->topo, w->pu, &w->err);
     w->clock_overhead = carm_clock_overhead();
-    /* the first touch of the time stamps' pages belongs here, not into the first measurement */
+    /* the first touch of the time stamps' pages must not fall into the first measurement */
     memset(w->begin, 0, team->max_reps * sizeof *w->begin);
     memset(w->end, 0, team->max_reps * sizeof *w->end);
     for (;;) {
@@ -225,7 +225,7 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
     if (rc) {
         goto out;
     }
-    carm_team_run(team, nothing, NULL); /* all are pinned once this returns */
+    carm_team_run(team, nothing, NULL); /* all threads are pinned when this returns */
     for (int i = 0; i < n && !rc; i++) {
         rc = team->workers[i].rc;
         if (rc && err) {
@@ -422,7 +422,7 @@ bool carm_team_line_wait(struct carm_team *team, uint64_t repetition)
         return false;
     }
     if (!team->clock->synchronous) {
-        return true; /* another processor's instant means nothing here */
+        return true; /* the TSCs differ: another processor's start_tsc has no meaning here */
     }
     const uint64_t start = atomic_load_explicit(&team->start_tsc, memory_order_relaxed);
     while (carm_clock_now() < start) {
@@ -577,7 +577,7 @@ enum { ADDS = 20000 };
 struct contest {
     _Alignas(128) atomic_ulong sum;
     _Alignas(128)
-        atomic_int phase; /* 0: wait for the other thread, 1: both add, 2: the first has done */
+        atomic_int phase; /* 0: wait for the other thread, 1: both add, 2: the first has finished */
     int other;            /* index of the other thread */
     double seconds;       /* of one addition; 0 = the deadline was over */
 };
@@ -587,7 +587,7 @@ static void contest_job(struct carm_worker *w, void *arg)
     struct contest *c = arg;
     struct wait wait = {.begin = 0};
     if (w->index == c->other) {
-        int waits = 0; /* else the first thread has given up */
+        int waits = 0; /* another phase: the first thread has given up */
         atomic_compare_exchange_strong(&c->phase, &waits, 1);
         while (atomic_load_explicit(&c->phase, memory_order_relaxed) == 1) {
             for (int i = 0; i < SPINS; i++) {

@@ -62,7 +62,7 @@ size_t carm_times_fewest_own(const struct carm_team *team)
     return fewest;
 }
 
-/* Repetitions of the first blocks. */
+/* Number of repetitions in the first `blocks` blocks. */
 static size_t reps_of(const struct carm_times_run *run, size_t blocks)
 {
     size_t reps = 0;
@@ -249,10 +249,10 @@ static void describe_each(struct carm_team *team, size_t n, double overhead, str
     carm_stats_describe(team->seconds, n, &out->seconds);
 }
 
-/* Times and cycles of the repetitions that count, less the overhead; team->seconds is sorted then.
+/* Times and cycles of the repetitions that count, minus the overhead. Sorts team->seconds.
  *
  * With a counter that advances in quanta, the median would be one of few values. So each time is
- * moved within its quantum by a golden-ratio sequence, which gives the median of grouped data. */
+ * moved within its quantum by a golden-ratio sequence: the result is the median of grouped data. */
 static void describe_times(struct carm_team *team, const struct carm_times_run *run,
                            double overhead, struct carm_times *out)
 {
@@ -315,8 +315,8 @@ bool carm_times_describe(struct carm_team *team, const struct carm_times_run *ru
     describe_clock(team, out);
     describe(team, run, n, &team->overhead, out);
     out->unsound = !(out->seconds.ci_lo > 0.0);
-    if (out->unsound) { /* a burst made the empty code slower than the repetition: nothing is
-                         * subtracted, the time is too long rather than negative */
+    if (out->unsound) { /* a disturbance made the empty code slower than the repetition: nothing is
+                         * subtracted, since a time that is too long is better than a negative one */
         describe(team, run, n, &none, out);
     }
     team->separate = separate;
@@ -334,7 +334,7 @@ double carm_times_stolen(const struct carm_team *team, FILE *stat)
     double sum = 0.0;
     while (fgets(line, sizeof line, stat) && strncmp(line, "cpu", 3) == 0) {
         if (line[3] < '0' || line[3] > '9') {
-            continue; /* the sum of all */
+            continue; /* the line "cpu": sum of all processors */
         }
         char *at = line + 3;
         const long cpu = strtol(at, &at, 10);

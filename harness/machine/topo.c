@@ -23,9 +23,9 @@ static hwloc_obj_t node_at(const struct carm_topo *topo, int index)
     return hwloc_get_obj_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE, (unsigned)index);
 }
 
-/* Whether a node is the first one near some usable hardware thread. Memory-only nodes are not: they
- * have no processors (CXL), or hwloc gives them the processors of the node that they are beside
- * (HBM in flat mode, by the initiators that the kernel reports). */
+/* Whether a node is the first node near some usable hardware thread. Memory-only nodes are not: they
+ * have no processors (CXL), or hwloc gives them the processors of a neighbouring node (HBM in flat
+ * mode, by the initiators that the kernel reports). */
 static bool usable(const struct carm_topo *topo, hwloc_obj_t node)
 {
     bool own = node && node->cpuset && hwloc_bitmap_weight(node->cpuset) > 0;
@@ -43,8 +43,8 @@ static hwloc_obj_t cache_at(hwloc_topology_t hw, hwloc_obj_type_t type, int inde
     return obj && hwloc_bitmap_weight(obj->cpuset) > 0 ? obj : NULL;
 }
 
-/* Data and unified caches hold data; hwloc keeps instruction caches as types of their own. On a
- * hybrid CPU size and sharing are those of the first thread's kind of core: caches of its size. */
+/* Finds the data and unified caches; in hwloc, instruction caches have other types. On a hybrid CPU,
+ * size and sharing are of the first thread's kind of core: only caches of this size count. */
 static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
 {
     topo->ncaches = 0;
@@ -134,7 +134,7 @@ static int read_topology(struct carm_topo *topo, struct carm_err *err)
     const hwloc_topology_t hw = topo->hwloc;
     topo->pus = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PU);
     const int cores = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_CORE);
-    int packages = 0; /* hwloc keeps nodes of which only memory is left */
+    int packages = 0; /* hwloc keeps packages without usable processors, for their memory */
     for (hwloc_obj_t p = NULL; (p = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_PACKAGE, p));) {
         packages += hwloc_bitmap_weight(p->cpuset) > 0 ? 1 : 0;
     }
@@ -180,7 +180,7 @@ out:
     return rc;
 }
 
-/* An object's number + 1, and in the upper half its hardware threads. */
+/* Userdata of an object: its number + 1 in the lower half, its number of hardware threads in the upper. */
 static void *remember(hwloc_obj_t obj, unsigned number)
 {
     const uint64_t pus = (uint64_t)hwloc_bitmap_weight(obj->cpuset);
@@ -414,7 +414,7 @@ int carm_topo_pin(const struct carm_topo *topo, int pu, struct carm_err *err)
                        "the cgroup's cpuset",
                        pu, strerror(errno));
     }
-    if (rc == 0 && sched_getcpu() != pu) { /* the call answered success and did nothing */
+    if (rc == 0 && sched_getcpu() != pu) { /* the call returned success without effect */
         rc = carm_fail(err, CARM_ENOTSUP,
                        "a thread was pinned to CPU %d, but runs on CPU %d: something else sets "
                        "affinities here (a preloaded library, a sandbox)",
@@ -468,7 +468,7 @@ size_t carm_topo_memories(const struct carm_topo *topo, struct carm_topo_memory 
                                        .bytes = at->attr->numanode.local_memory};
         snprintf(m->kind, sizeof m->kind, "%.47s", at->subtype ? at->subtype : "");
         for (int k = 0; usable(topo, at) && k < topo->cores && k < topo->pus; k++) {
-            /* the first threads of the order are one of each core */
+            /* the first threads of the order are one thread of each core */
             m->cores += hwloc_bitmap_isset(at->cpuset, (unsigned)topo->order[k]) ? 1 : 0;
         }
     }

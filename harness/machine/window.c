@@ -48,7 +48,7 @@ static uint64_t stream_bytes(uint64_t set_bytes, uint64_t streams)
     return rest > below ? rest : below;
 }
 
-/* The largest power of two of lines, 2 at least. */
+/* The largest power of two of lines in a set, at least 2. */
 static uint64_t lines_of(uint64_t set_bytes)
 {
     uint64_t lines = 2;

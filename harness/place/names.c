@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "harness/place/units.h"
 
-/* Hardware threads of a set on every core of a unit, where all have as many; else 0. */
+/* Number of the first n hardware threads on each core of a unit, if it is the same for all cores; else 0. */
 static int on_each_core(const struct carm_seat *seats, const struct carm_topo *topo, int n,
                         hwloc_const_bitmap_t unit)
 {
@@ -32,7 +32,7 @@ static int on_each_core(const struct carm_seat *seats, const struct carm_topo *t
     return each;
 }
 
-/* Hardware threads of a set on every unit of a sort, where all have as many; else 0. */
+/* Number of the first n hardware threads on each unit of a sort, if it is the same for all units; else 0. */
 static int on_each_unit(const struct carm_seat *seats, const struct carm_topo *topo, int n,
                         enum carm_place_unit unit)
 {
@@ -61,7 +61,7 @@ static void say_unit(char *dst, enum carm_place_unit unit, int number, int each)
     snprintf(dst, CARM_TOPO_PLACE_MAX, each > 1 ? "%s %d/core" : "%s", word, each);
 }
 
-/* The whole place, or the largest unit whose cores the threads fill. returns whether there is one */
+/* Names the whole place, or the largest unit whose cores the threads fill. returns false if there is none */
 static bool name_unit(const struct carm_seat *seats, const struct carm_topo *topo, int n, char *dst)
 {
     static const enum carm_place_unit sorts[] = {SOCKET, NUMA, KIND, L4, L3, L2, CORE};
@@ -187,7 +187,7 @@ static size_t map_kinds(const struct carm_topo *topo, hwloc_bitmap_t set,
     return lines;
 }
 
-/* A line for each row of like memory-only nodes. */
+/* A line for each group of equal memory-only nodes with consecutive numbers. */
 static size_t map_memory(const struct carm_topo *topo, struct carm_topo_unit *out, size_t most)
 {
     size_t lines = 0;

@@ -21,7 +21,7 @@ static int by_key(const void *a, const void *b)
     return 0;
 }
 
-/* How many different units of one sort, inside the same unit of another, go before a seat's. */
+/* Number of `inner` units, inside the seat's `outer` unit, that come before the seat's own. */
 static int rank_inside(const struct carm_seat *seats, int n, int at, enum carm_place_unit inner,
                        enum carm_place_unit outer)
 {
@@ -37,7 +37,7 @@ static int rank_inside(const struct carm_seat *seats, int n, int at, enum carm_p
     return rank;
 }
 
-/* One of each socket first; there one of each memory domain, of each cache, then further cores, and
+/* Sort keys of --threads spread: sockets in turn; inside a socket memory domains in turn, then caches, then cores;
  * second hardware threads last. */
 static void key_spread(struct carm_seat *seats, int n, enum carm_place_unit cache)
 {
@@ -52,7 +52,7 @@ static void key_spread(struct carm_seat *seats, int n, enum carm_place_unit cach
     }
 }
 
-/* `each` of every unit first. returns how many threads these are, or -CARM_EINVAL */
+/* Sort keys that put `each` threads of every unit first. returns the number of these threads, or -CARM_EINVAL */
 static int key_each(const struct carm_topo *topo, struct carm_seat *seats, int each,
                     enum carm_place_unit unit, struct carm_err *err)
 {
@@ -162,7 +162,7 @@ static int read_threads(const struct carm_topo *topo, const char *word, bool spr
     return rc;
 }
 
-/* Puts a set among others, by their number of threads; the same set is kept once.
+/* Inserts a set into sets sorted by number of threads; equal sets are kept once.
  * returns 0 or -CARM_EINVAL */
 static int insert(struct threads *sets, size_t *n, struct threads *set, struct carm_err *err)
 {
@@ -196,7 +196,7 @@ static int insert(struct threads *sets, size_t *n, struct threads *set, struct c
     return 0;
 }
 
-/* Sets topo->order and topo->layout where a set is not the usual one. */
+/* Sets topo->order and topo->layout, if a set differs from the usual one. */
 static void lay_out(struct carm_topo *topo, const struct threads *sets, size_t n, const char *words)
 {
     bool usual = true;

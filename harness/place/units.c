@@ -43,7 +43,7 @@ int carm_place_unit_at(const struct carm_topo *topo, enum carm_place_unit unit, 
 {
     if (unit == KIND) {
         const int n = carm_place_kinds(topo);
-        *number = at; /* hwloc has the slowest first */
+        *number = at; /* hwloc numbers the slowest kind 0 */
         return at < n && hwloc_cpukinds_get_info(topo->hwloc, (unsigned)(n - 1 - at), set, NULL,
                                                  NULL, NULL, 0) == 0;
     }
@@ -60,7 +60,7 @@ int carm_place_unit_at(const struct carm_topo *topo, enum carm_place_unit unit, 
     return 1;
 }
 
-/* The numbers of a unit's places, as a set of numbers. */
+/* The numbers of all places of one sort. */
 static void numbers_of(const struct carm_topo *topo, enum carm_place_unit unit,
                        hwloc_bitmap_t numbers)
 {

@@ -16,7 +16,7 @@ struct reading {
     enum carm_place_unit unit; /* of the latest word; UNITS = a domain of likwid's */
     bool any;                  /* a word was read */
     hwloc_bitmap_t set;        /* the place so far */
-    hwloc_bitmap_t domain;     /* likwid's latest */
+    hwloc_bitmap_t domain;     /* the latest domain of likwid */
     hwloc_bitmap_t work;
 };
 
@@ -33,7 +33,7 @@ static int has_no(const struct reading *r, const char *word, enum carm_place_uni
                      carm_place_all_words(r->topo, have, sizeof have));
 }
 
-/* The unit with a number: its hardware threads go to work. */
+/* Finds the unit with a number, and puts its hardware threads into r->work. */
 static bool find_number(const struct reading *r, enum carm_place_unit unit, int wanted)
 {
     int number = 0;
@@ -46,7 +46,7 @@ static bool find_number(const struct reading *r, enum carm_place_unit unit, int 
     return false;
 }
 
-/* A hardware thread of likwid's domain by its place there. returns the CPU or -1 */
+/* The hardware thread at place `at` of likwid's domain. returns the CPU or -1 */
 static int cpu_inside(const struct reading *r, int at)
 {
     for (int i = 0; i < r->topo->pus; i++) {

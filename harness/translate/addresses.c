@@ -26,9 +26,10 @@ enum {
              * 10 ns */
     PROCESSES = 1 << 14,
     PROCESS_AT = 47,
-    THREADS_MAX = 1 << 20, /* of a run, for memory is needed for each */
-    TURNS = 17,            /* of a sample, and outside of windows: more take turns */
-    MOVED_PER_NS = 512,    /* most bytes that a CPU moves: more than one line in each cycle */
+    THREADS_MAX = 1 << 20, /* of a run: each thread takes memory */
+    TURNS =
+        17, /* cached look-aheads: a sample's turns and "outside of windows"; more share places */
+    MOVED_PER_NS = 512, /* most bytes that a CPU moves: more than one line in each cycle */
 };
 
 /* A full chunk, and how many of its records have been taken. The program can overwrite the
@@ -115,7 +116,7 @@ static uint64_t to_line_end(uint64_t at, uint64_t most)
 }
 
 /* turn  of windows; the sample's number of turns = outside of windows
- * returns lines from one to the next that is recorded, by class; CARM_CLASSES: none is */
+ * returns by class, the distance in lines to the next recorded line; CARM_CLASSES = none is recorded */
 static const uint16_t *look_ahead(struct carm_addresses *a, uint32_t turn)
 {
     const struct carm_record_sample *s = &a->sink->sample;
@@ -131,14 +132,14 @@ static const uint16_t *look_ahead(struct carm_addresses *a, uint32_t turn)
     return to->lines;
 }
 
-/* What a string instruction loads by rsi, and loads or stores by rdi. */
+/* The bytes that a string instruction loads by rsi, or loads or stores by rdi. */
 struct stream {
     bool any;
     enum carm_address_kind kind;
     uint64_t at, passed; /* the next address; accesses to lines that are not recorded */
 };
 
-/* Accesses of each stream to the next bytes: an access ends where a line of a stream does. */
+/* Number of accesses of each stream to the next bytes: an access ends at the end of a line of any stream. */
 static uint64_t accesses(const struct stream *s, uint64_t bytes)
 {
     const bool together = s[0].any && s[1].any && s[0].at % LINE == s[1].at % LINE;
@@ -239,8 +240,8 @@ static bool room_for(struct carm_addresses *a, uint32_t thread)
     return true;
 }
 
-/* returns the number of records taken: string instructions have two before and two after
- * n  records that follow in the chunk, 1 at least */
+/* Takes one record, or the two records before or after a string instruction. returns the number of records taken
+ * n  records that are left in the chunk, at least 1 */
 static uint32_t take_one(struct carm_addresses *a, const struct carm_chunk *chunk,
                          const struct carm_record *shared, uint32_t n, uint64_t process)
 {
@@ -298,7 +299,7 @@ static uint32_t top_of(const struct carm_addresses *a)
     return top < CARM_CHUNKS ? top : CARM_CHUNKS;
 }
 
-/* Takes the chunks that became full. left: the unfinished chunks of ended threads, too */
+/* Takes the chunks that became full. left: takes the unfinished chunks of ended threads, too */
 static void collect(struct carm_addresses *a, bool left)
 {
     for (uint32_t i = 0; i < top_of(a); i++) {

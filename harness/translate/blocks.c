@@ -104,7 +104,7 @@ static bool same_code(const struct carm_executed *a, const struct carm_executed 
     return same;
 }
 
-/* The block's place in the index: its own, or a free one. */
+/* The place in the index that has the block, or the free place for it. */
 static uint32_t *place_of(const struct carm_blocks *blocks, const struct carm_executed *block)
 {
     const uint64_t key[] = {block->module, block->at};
@@ -130,7 +130,7 @@ static bool make_room(struct carm_blocks *blocks)
     free(blocks->index);
     blocks->index = calloc(room, sizeof *blocks->index);
     blocks->index_room = room;
-    blocks->seed = blocks->modules.paths.seed; /* no program knows which blocks would collide */
+    blocks->seed = blocks->modules.paths.seed; /* secret: no program can provoke collisions */
     for (size_t i = 0; blocks->index && i < blocks->nblocks; i++) {
         *place_of(blocks, &blocks->blocks[i]) = (uint32_t)i + 1;
     }

@@ -24,9 +24,10 @@ enum {
     REAL = ZEN3 | SKYLAKE, /* features of processors beyond the levels of the psABI */
 };
 
-/* A feature: where cpuid has it, who has it, and the instructions (Zydis' sets; * = any end) that need it. The levels
- * are those of the x86-64 psABI, section 3.1.1; bits: Intel SDM volume 2A, CPUID, and AMD APM volume 3, appendix E.
- * The levels with AVX have xsaveopt and xsavec, too: glibc's lazy binding then stores what is in use, not all. */
+/* A feature: its place in cpuid, the CPUs that have it, and the instructions (Zydis' sets; * = any end) that need it.
+ * The levels are those of the x86-64 psABI, section 3.1.1; bits: Intel SDM volume 2A, CPUID, and AMD APM volume 3,
+ * appendix E.
+ * The levels with AVX have xsaveopt and xsavec, too: glibc's lazy binding then stores only the state in use. */
 static const struct feature {
     const char *name; /* as in /proc/cpuinfo */
     uint32_t leaf, sub;
@@ -100,10 +101,10 @@ enum { NFEATURES = sizeof features / sizeof *features };
 /* fpu to sse2 of leaf 1, which every x86-64 processor has */
 static const uint32_t base_edx = 0x078bfbff;
 
-/* The named CPUs. signature: of leaf 1. The levels are seen as processors that have them: Nehalem, Haswell and
- * Skylake-SP, so that libraries that go by model choose what they choose there. The levels' caches are those
- * processors': L1 32 KiB, 8 ways; L2 256 KiB, 8 ways (1 MiB, 16 ways); L3 1.375 MiB, 11 ways, to each core. Zen 3:
- * AMD PPR 55898; L2 512 KiB, 8 ways, L3 32 MiB, 16 ways. */
+/* The named CPUs. signature: of leaf 1. The levels look like Nehalem, Haswell and Skylake-SP, so that libraries that
+ * choose code by model choose the same as on these. The levels' caches are those of these processors: L1 32 KiB, 8
+ * ways; L2 256 KiB, 8 ways (Skylake-SP 1 MiB, 16 ways); L3 1.375 MiB, 11 ways, for each core. Zen 3: AMD PPR 55898; L2
+ * 512 KiB, 8 ways, L3 32 MiB, 16 ways. */
 static const struct named {
     const char *name;
     uint8_t bit;
@@ -160,7 +161,7 @@ static void put_caches(struct carm_cpu_view *v, const struct named *c)
     put_cache(v, at, 1, 2, 1, 32, c->l1_ways);
     put_cache(v, at, 2, 3, 2, c->l2_kib, c->l2_ways);
     put_cache(v, at, 3, 3, 3, c->l3_kib, c->l3_ways);
-    if (c->amd) { /* glibc before 2.37 reads these */
+    if (c->amd) { /* glibc before 2.37 reads leaves 0x80000005 and 0x80000006 */
         uint32_t *l1 = leaf(v, LEAF_EXTENDED + 5, 0);
         l1[ECX] = l1[EDX] = 32U << 24 | 8U << 16 | 1U << 8 | 64U;
         uint32_t *others = leaf(v, LEAF_EXTENDED + 6, 0);
@@ -173,8 +174,8 @@ static void put_caches(struct carm_cpu_view *v, const struct named *c)
     }
 }
 
-/* Sizes of the saved state are this machine's, so that no program that asks for them saves more than it has room
- * for. */
+/* Sizes of the saved state are this machine's: a program that allocates by these sizes then has room for what the
+ * processor saves. */
 static void put_state(struct carm_cpu_view *v)
 {
     for (uint32_t sub = 0; sub < 32; sub++) {
@@ -249,7 +250,7 @@ int carm_cpu_find(const char *name, struct carm_cpu_view *out, struct carm_err *
     extended[EAX] = LEAF_EXTENDED + (c->amd ? 0x1d : 8);
     uint32_t *basic = leaf(out, LEAF_FEATURES, 0);
     basic[EAX] = c->signature;
-    basic[EBX] = 64 / 8 << 8; /* bytes that clflush flushes, over 8 */
+    basic[EBX] = 64 / 8 << 8; /* bytes that clflush flushes, divided by 8 */
     basic[EDX] = base_edx;
     leaf(out, LEAF_MORE, 0)[EAX] = 1;
     char brand[48] = "";

@@ -32,8 +32,8 @@ struct module {
     const Elf64_Sym *symbols;
     size_t nsymbols;
     const char *names;
-    uint64_t image;      /* where the image begins */
-    const char *missing; /* of the first module: the symbol that no module has */
+    uint64_t image;      /* address of the image's begin */
+    const char *missing; /* in the first module: the symbol that no module defines */
 };
 
 static const Elf64_Ehdr *header(const struct module *m)
@@ -82,7 +82,7 @@ static bool read_symbols(struct module *m)
     return false;
 }
 
-/* 0 = not defined */
+/* The address of a symbol; 0 = not defined */
 static uint64_t address_of(const struct module *modules, const char *name)
 {
     for (int k = 0; k < MODULES; k++) {

@@ -32,15 +32,15 @@
 
 enum { USER_CS_64 = 0x33, FSGSBASE = 2, SIGNALS_MAX = 16, PATH_ROOM = 64, PAGE = 4096 };
 
-/* System calls that the program makes for carm: one stop for all of them. Each stop is two changes of the process
- * and five calls of carm; 14 of them were an eighth of the time of a counted `true`. */
+/* System calls that the program makes for carm, with one stop for all calls. Each stop takes two context switches and
+ * five system calls of carm; 14 stops took an eighth of the time of a counted `true`. */
 struct remote {
     uint64_t nr; /* out: the result */
     uint64_t a[6];
-    uint64_t result; /* where the result is copied to, twice: 32 bytes further on, too */
+    uint64_t result; /* address to which the result is copied; a second copy is 32 bytes further */
 };
 
-/* Makes ebp calls of a list at rbx, up to the first that fails. */
+/* Makes ebp system calls of a list at rbx, up to the first that fails. */
 static const uint8_t caller[] = {
     0x48, 0x8b, 0x03,       /* begin: mov rax, [rbx] */
     0x48, 0x8b, 0x7b, 0x08, /* mov rdi, [rbx + 8] */
@@ -67,8 +67,8 @@ struct target {
     pid_t pid;
     int mem;                      /* the program's memory (/proc/PID/mem); -1 = word by word */
     struct user_regs_struct regs; /* registers at the program's first instruction */
-    uint64_t caller;              /* where the code above is, in the page of that instruction */
-    uint8_t text[(sizeof caller + 7) & ~7U]; /* the program's bytes there */
+    uint64_t caller;              /* address of `caller`, in the page of that instruction */
+    uint8_t text[(sizeof caller + 7) & ~7U]; /* the program's bytes at this address */
     int held[SIGNALS_MAX];                   /* signals that came while the program was traced */
     int nheld;
     int stop; /* the signal that stops the program once it is released; 0 = none */
@@ -100,7 +100,8 @@ static void hold(struct target *t, int signo)
     }
 }
 
-/* Also where it may not write itself. In one call: some 700 words would take 0.6 ms of each exec. */
+/* Writes the program's memory, also where the program may not. One call for all bytes: some 700 words one by one would
+ * take 0.6 ms of each exec. */
 static bool poke(const struct target *t, uint64_t at, const void *bytes, size_t n)
 {
     if (t->mem >= 0) {
@@ -175,7 +176,7 @@ static int64_t call_all(struct target *t, struct remote *list, size_t n, uint64_
     return peek(t, at, list, n * sizeof *list) ? 0 : -EFAULT;
 }
 
-/* Where so many bytes of the program's stack are free. */
+/* The address of `bytes` free bytes below the program's stack. */
 static uint64_t below(const struct target *t, size_t bytes)
 {
     return (t->regs.rsp - bytes) & ~UINT64_C(63);
@@ -305,7 +306,7 @@ struct mapped {
     int fd; /* -1 = none */
     uint64_t at, bytes, prot, flags;
     bool done;
-    uint32_t opened; /* of READY: the program's file descriptor, which is not closed, + 1 */
+    uint32_t opened; /* READY: the program's file descriptor + 1, which stays open; 0 = none */
 };
 
 enum { IMAGE, TALLY, CONTROL, RECORDS, STOCK, READY, LEFT, MAPPED };
@@ -359,7 +360,8 @@ static bool is_left(const struct mapped *m)
     return m->fd >= 0 && !m->done;
 }
 
-/* The calls that map the files that are left, and make the image's code executable and never again writable.
+/* Fills in the calls that map the files that are not mapped yet, and make the image's code executable and never again
+ * writable.
  * at  address of the batch in the program
  * returns their number */
 static size_t fill_batch(struct batch *b, const struct carm_engine *image,
@@ -393,7 +395,7 @@ static size_t fill_batch(struct batch *b, const struct carm_engine *image,
     return n;
 }
 
-/* Maps the files that are left, up to the first that fails.
+/* Maps the files that are not mapped yet, up to the first that fails.
  * failed  out: this file; MAPPED = none
  * returns 0 or an error of the target's */
 static int64_t map_by_name(struct target *t, const struct carm_engine *image,
@@ -445,11 +447,11 @@ static int64_t map_all(struct target *t, const struct carm_engine *image,
         if (rc && failed < STOCK) {
             return rc;
         }
-        list[failed].fd = rc ? -1 : list[failed].fd; /* without this code the program is as exact */
+        list[failed].fd = rc ? -1 : list[failed].fd; /* without ready code the counts are equal */
     }
 }
 
-/* The number of a map that is a file's in ready code, + 1; 0 = none */
+/* The number + 1 of a mapped file in ready code; 0 = none */
 static uint16_t find_map(const struct carm_ready_files *code, const struct carm_maps_line *line)
 {
     char path[CARM_TALLY_PATH_MAX];
@@ -474,7 +476,7 @@ bool carm_inject_ranges(FILE *maps, const struct carm_ready_files *code, struct 
     boot->nranges = 0;
     while (boot->nranges < CARM_BOOT_RANGES && getline(&text, &room, maps) > 0) {
         struct carm_maps_line line;
-        text[strcspn(text, "\n")] = '\0'; /* the kernel writes one of a path as \012 */
+        text[strcspn(text, "\n")] = '\0'; /* the kernel writes a path's newline as \012 */
         if (!carm_maps_read(text, &line) || !line.executable || line.begin >> 47) {
             continue; /* the old page of system calls in the kernel's half is not translated */
         }
@@ -503,7 +505,7 @@ static bool read_ranges(pid_t pid, const struct carm_ready_files *code, struct c
     return good;
 }
 
-/* Notes in the tally when the program mapped the files that ready code knows, as the engine does for later ones. */
+/* Notes in the tally when the program mapped the files of ready code, as the engine does for files mapped later. */
 static bool note_times(int tally, const struct carm_boot *boot)
 {
     struct timespec now = {0, 0};
@@ -597,14 +599,14 @@ void carm_inject_random(pid_t pid)
     }
 }
 
-/* What the kernel leaves on the stack of a new program: words from rsp up to the end of the auxiliary vector.
+/* Reads the stack of a new program: words from rsp up to the end of the auxiliary vector.
  * auxv  out: index of the vector's first word
  * returns the number of words, 0 = not read; *words is to be freed */
 static size_t read_start(const struct target *t, uint64_t **words, size_t *auxv)
 {
     enum { CHUNK = 512, LISTS = 2, MOST = 1 << 21 }; /* words; 16 MiB: more than exec passes on */
-    size_t n = 0, i = 1;                             /* behind the number of arguments */
-    int lists = 0;                                   /* arguments and environment that have ended */
+    size_t n = 0, i = 1;                             /* i: the word after the number of arguments */
+    int lists = 0; /* lists that have ended: arguments, environment */
     *words = NULL;
     while (t->mem >= 0 && n < MOST) {
         uint64_t *more = realloc(*words, (n + CHUNK) * sizeof **words);
@@ -629,15 +631,16 @@ static size_t read_start(const struct target *t, uint64_t **words, size_t *auxv)
     return 0;
 }
 
-/* Whether Linux 5.14 has the entry, too. Newer kernels have more, Linux 6.3 two, on which the work of ld.so depends. */
+/* Whether Linux 5.14 has the entry, too. Newer kernels have more entries (Linux 6.3 two), and ld.so's work depends on
+ * them. */
 static bool is_old(uint64_t type)
 {
     return type <= AT_HWCAP2 || type == AT_EXECFN || type == AT_SYSINFO_EHDR ||
            type == AT_MINSIGSTKSZ;
 }
 
-/* AT_HWCAP and AT_HWCAP2 of the CPU that the program is to see; no vDSO where clocks are to be system calls; the same
- * entries from all kernels, and the stack where it is without those left out. */
+/* Changes the auxiliary vector: AT_HWCAP and AT_HWCAP2 of the CPU that the program sees; no vDSO if clocks are to be
+ * system calls; the same entries on all kernels, with the stack pointer of a vector of this length. */
 static void tell_kernels_view(struct target *t, const struct carm_cpu_view *cpu)
 {
     const uint32_t features = carm_cpu_view_find(cpu, 1, 0); /* AT_HWCAP is edx of leaf 1 */
@@ -734,7 +737,7 @@ int carm_inject(pid_t pid, const struct carm_engine *image, struct carm_engine *
         list[IMAGE].at = image->at;
         list[IMAGE].bytes = image->bytes;
         list[STOCK].fd = list[READY].fd = list[LEFT].fd =
-            -1; /* their blocks are of the engine's first place */
+            -1; /* their blocks are for the engine at CARM_IMAGE_AT */
         rc = map_all(&t, image, list);
     }
     boot.stock = list[STOCK].done;

@@ -22,7 +22,7 @@
 enum {
     NAME = 32,
     PAGE = 4096,
-    POPULATE_READ = 22 /* Linux 5.14; before that the pages come by faults */
+    POPULATE_READ = 22 /* Linux 5.14; older kernels bring the pages by faults */
 };
 
 bool carm_kept_wanted(void)
@@ -31,7 +31,7 @@ bool carm_kept_wanted(void)
     return !word || strcmp(word, "0") != 0;
 }
 
-/* Makes the folders of a path that are missing, inside one of this user's own: root makes none in the home of others. */
+/* Creates the missing folders of a path, inside a folder that this user owns: root creates none in others' homes. */
 static void make_folders(const char *path)
 {
     char part[PATH_MAX] = "";
@@ -48,7 +48,7 @@ static void make_folders(const char *path)
     }
 }
 
-/* returns the folder, or -1. make: where it is missing */
+/* Opens the folder of kept files. make: creates it if it is missing. returns its descriptor, or -1 */
 static int open_folder(bool make)
 {
     char path[PATH_MAX];
@@ -110,7 +110,7 @@ bool carm_kept_fits(const struct carm_ready *r)
 
 uint64_t carm_kept_hash(const struct carm_ready *r)
 {
-    enum { LANES = 4, TURN = 29 }; /* lanes: the products of one would be waited for */
+    enum { LANES = 4, TURN = 29 }; /* four lanes: one alone would wait for each product */
     static union {
         struct carm_ready ready;
         char bytes[PAGE];
@@ -134,7 +134,7 @@ static void name_of(uint64_t key, char name[NAME])
     (void)snprintf(name, NAME, "%016llx", (unsigned long long)key);
 }
 
-/* Maps a file's ready code. NULL: it is not whole */
+/* Maps a file's ready code. NULL: the file is incomplete */
 static struct carm_ready *map(int fd, const struct stat *s, uint64_t key)
 {
     const size_t bytes = (size_t)s->st_size;
@@ -152,8 +152,8 @@ static struct carm_ready *map(int fd, const struct stat *s, uint64_t key)
     return NULL;
 }
 
-/* Programs execute the file's code, which a file system mounted without execution refuses: a copy in memory serves as
- * well. returns fd, or the copy's; -1: no memory */
+/* A descriptor of the file whose code programs may execute: a file system mounted noexec refuses that, so the file is
+ * copied into memory. returns fd, or the copy's; -1: no memory */
 static int executable(int fd, const struct carm_ready *r)
 {
     struct statvfs s;
@@ -195,7 +195,7 @@ struct carm_ready *carm_kept_read(uint64_t key, int *fd)
     return r;
 }
 
-/* Removes the oldest file while all together are too large, or too many. returns whether there may be more to do */
+/* Removes the oldest file if all files together are too large, or too many. returns whether to call it again */
 static bool trim(int folder)
 {
     const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

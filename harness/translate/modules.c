@@ -18,10 +18,10 @@ enum {
     OPEN_MAX_FILES = 256, /* a process may have 1024 by default */
     SEGMENTS_MAX = 64,
     TICK_NS =
-        10000000, /* the kernel's times of files are of its latest tick, 100 a second or more */
+        10000000, /* ns: the kernel takes the times of files from its latest tick, 100 a second or more */
     CHUNK = 64 << 10,
     CHUNKS_MAX =
-        256, /* 16 MiB of a file's code are hashed in 5 ms; of larger ones as much, evenly spread */
+        256, /* 16 MiB of code are hashed, in 5 ms; from a larger file as much, evenly spread */
 };
 
 /* A file that was hashed, so that it is not read again. */

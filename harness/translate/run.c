@@ -227,7 +227,7 @@ static void answer(struct carm_translator *tr, int request, uint32_t state)
     syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The exec failed: on as before. */
+/* The exec failed: stops tracing, and the program goes on. */
 static void let_go(struct carm_translator *tr, int request)
 {
     for (int i = 0; i < tr->ntraced; i++) {
@@ -253,9 +253,9 @@ static void let_go(struct carm_translator *tr, int request)
     }
 }
 
-/* Whether tid is a thread of a program of this run, which has the control mapped: what carm writes there is in the
- * program's memory, too. A request may name any number, since the program can write to the control. Looking for the control
- * in /proc/PID/maps took 5% of the time of a counted script that starts programs. */
+/* Whether tid is a thread of a program of this run. Such a program has the control mapped, so a value that carm writes
+ * there is in the program's memory, too. The request's number proves nothing: programs can write to the control.
+ * Looking for the control in /proc/PID/maps took 5% of the time of a counted script that starts programs. */
 static bool is_counted(const struct carm_translator *tr, pid_t tid)
 {
     char path[64];
@@ -352,7 +352,7 @@ static void on_exec(struct carm_translator *tr, pid_t pid)
         carm_stock_wait(tr->stock);
     }
     inject(tr, pid);
-    if (worth && !waited) { /* beside the new program */
+    if (worth && !waited) { /* the builder works while the new program runs */
         carm_stock_build(tr->stock, &tr->image, tr->sums);
     }
     carm_stock_go_on(tr->stock, &tr->image, tr->sums);
@@ -379,7 +379,8 @@ static void on_report(struct carm_translator *tr, pid_t pid, int status)
         if (tr->traced[i].tid == pid) {
             const int request = tr->traced[i].request;
             drop(tr, i);
-            if (request != NO_REQUEST) { /* killed between asking and exec */
+            if (request !=
+                NO_REQUEST) { /* the thread was killed between its request and its exec */
                 answer(tr, request, CARM_REQUEST_FREE);
             }
             break;
@@ -393,7 +394,7 @@ static void on_report(struct carm_translator *tr, pid_t pid, int status)
 
 static uint32_t *rung; /* the bell of the run */
 
-/* A child that stops or ends between looking and waiting ends the wait at once. */
+/* Ends a wait at once when a child stops or ends between the look at children and the wait. */
 static void on_child(int signo)
 {
     (void)signo;
@@ -402,7 +403,8 @@ static void on_child(int signo)
 
 static void wait_for_bell(struct carm_translator *tr, uint32_t bell)
 {
-    const struct timespec moment = {0, 20000000}; /* for events without a bell: an interrupt */
+    const struct timespec moment = {
+        0, 20000000}; /* 20 ms, for events that ring no bell: an interrupt */
     syscall(SYS_futex, &tr->control->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
 }
 
@@ -475,8 +477,8 @@ static void leave(struct carm_translator *tr)
     }
 }
 
-/* A hash of the instructions of this processor, and of the one that programs see: code without its own names an
- * instruction that the latter lacks, ready code does not. */
+/* A hash of the instruction sets of this processor and of the processor that programs see. Translation names an
+ * instruction that the program's processor lacks; ready code would not. */
 static uint64_t processor(const struct carm_translator *tr)
 {
     unsigned own[3][4] = {{0}};

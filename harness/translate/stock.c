@@ -24,25 +24,28 @@
 
 enum {
     PROGRAMS = 128,
-    KEPT = 64, /* of them: each has two files open, of 1024 that a process may have by default */
+    KEPT =
+        64, /* of these, with code to keep: two open files each, of 1024 that a process may have by default */
     PAGE = 4096,
-    READY_MOST = 512 << 20, /* bytes: of cc1 30 MB, of a short program 1 */
+    READY_MOST = 512 << 20, /* bytes of all ready code: cc1 has 30 MB, a short program 1 MB */
 };
-enum { WORTH = 64 }; /* new blocks: the builder takes 1 ms to begin, 400 blocks' time */
+enum {
+    WORTH = 64
+}; /* new blocks from which on the builder starts: starting takes 1 ms, as long as 400 blocks */
 static const uint64_t code_most = UINT64_C(1) << 30; /* of one mapping */
 
 /* A program that was executed. */
 struct program {
     uint32_t file; /* carm_sums_file */
-    bool wanted;   /* its ready code is to be made ... */
-    bool tried;    /* ... or was */
+    bool wanted;   /* its ready code is to be made */
+    bool tried;    /* `wanted` was set once: ready code is made or was */
     bool loaded;   /* from disk */
     uint64_t key;  /* carm_sums_key; 0: nothing is kept */
     struct code {
         int fd; /* -1 = none */
         struct carm_ready *at;
         uint64_t mapped; /* bytes */
-    } ready, left; /* left: what its first process leaves when it ends, not whole until then */
+    } ready, left; /* left: code that its first process leaves at its end; incomplete before */
 };
 
 struct carm_stock_keeper {
@@ -53,7 +56,7 @@ struct carm_stock_keeper {
     struct program *making; /* NULL = none */
     struct program programs[PROGRAMS];
     int n;
-    uint32_t given; /* ready code to programs */
+    uint32_t given; /* programs that got ready code */
     const struct carm_cpu_view *cpu;
 };
 
@@ -134,7 +137,7 @@ bool carm_stock_reaped(struct carm_stock_keeper *keeper, pid_t pid)
         return false;
     }
     keeper->builder = -1;
-    if (keeper->making && !keeper->making->ready.at->bytes) { /* it has failed */
+    if (keeper->making && !keeper->making->ready.at->bytes) { /* the maker has failed */
         drop(&keeper->making->ready);
     }
     keeper->making = NULL;
@@ -153,12 +156,12 @@ static bool map_at(uint64_t at, uint64_t bytes, int flags, int fd)
                 0) == (void *)(uintptr_t)at;
 }
 
-/* The engine as in a counted program, with counters that are not read. */
+/* Loads the engine as into a counted program, with counters that nobody reads. */
 static bool load(const struct carm_stock_keeper *keeper, const struct carm_engine *image)
 {
     bool good = map_at(image->at, image->bytes, 0, image->fd) &&
                 map_at(CARM_TALLY_AT, CARM_TALLY_SLOTS_AT, MAP_ANONYMOUS, -1);
-    if (good) { /* tzcnt of a CPU without it is another instruction */
+    if (good) { /* on a CPU without tzcnt, its bytes are another instruction */
         ((struct carm_boot *)(uintptr_t)image->boot)->cpu = *keeper->cpu;
     }
     for (int i = 0; i < CARM_IMAGE_CODES && good; i++) {
@@ -169,7 +172,7 @@ static bool load(const struct carm_stock_keeper *keeper, const struct carm_engin
     return good;
 }
 
-/* The file may be another one than the program's: no program then finds its code. */
+/* Translates the code of a file. If the file at this path is not the program's file, no program finds these blocks. */
 static void build_code(void *arg, const struct carm_sums_code *code)
 {
     const struct building *b = arg;
@@ -194,7 +197,7 @@ static void build_code(void *arg, const struct carm_sums_code *code)
     }
 }
 
-/* In a forked child. returns false: it cannot work */
+/* In a forked child: prepares the work of a builder. returns false: impossible */
 static bool begin_work(const struct carm_stock_keeper *keeper, pid_t parent,
                        const struct carm_engine *image)
 {
@@ -218,7 +221,7 @@ static _Noreturn void be_builder(const struct carm_stock_keeper *keeper, pid_t p
     _exit(0);
 }
 
-/* Maps a file where a program had it. returns false: not there, or other memory is there */
+/* Maps a file at the address of a program's mapping. returns false: no such file, or the address is in use */
 static bool map_code(int root, const struct carm_tally_map *map)
 {
     struct stat s;
@@ -283,8 +286,8 @@ static bool open_code(struct code *code)
     return true;
 }
 
-/* Whether the first process of a program has left its code. Each of its files must be as it was when the process mapped
- * it: a file that is written later has other code, at least 10 ms later, as the kernel's times are so coarse. */
+/* Whether the first process of a program has left its code. Drops (end = 0) files that were written since the process
+ * mapped them: their times are later, by at least 10 ms, as the kernel's times of files are so coarse. */
 static bool has_left(struct program *p)
 {
     const struct code *code = &p->left;
@@ -353,7 +356,7 @@ static void load_ready(const struct carm_stock_keeper *keeper, struct program *p
     }
 }
 
-/* Takes what the first process has left, if the others have no ready code. */
+/* Takes the code that the first process has left, if the program has no ready code yet. */
 static void take_left(struct program *p)
 {
     if (!p->ready.at && has_left(p) && seal(p->left.fd)) {

@@ -39,27 +39,27 @@ struct tally {
     bool cut;        /* a slot could not be added: no memory */
     int root;        /* directory at which the program's paths begin; -1 = carm's own root */
     uint32_t file;   /* module of the program + 1; 0 = unknown */
-    uint64_t key;    /* of it (carm_sums_key) */
+    uint64_t key;    /* of the program (carm_sums_key) */
     struct located
-        *located; /* [CARM_TALLY_MAPS + 1] by the map's number; only while it is folded */
+        *located; /* [CARM_TALLY_MAPS + 1] by the map's number; only while the tally is folded */
     char *header; /* header and rows */
     const struct carm_tally_row *ready; /* [nready] rows of ready code, in place of the header's */
     uint32_t nready;
-    uint32_t passed;     /* counters: their code has been given away (carm_sums_codes) */
-    uint32_t translated; /* of these blocks, without blocks from the stock */
+    uint32_t passed;     /* counters whose code was passed to carm_sums_codes' take */
+    uint32_t translated; /* of these, counters of blocks that are not from the stock */
 };
 
 struct carm_sums {
     struct tally tallies[OPEN_MAX_TALLIES];
     int n;
     struct carm_step_counts counts; /* counts of the closed tallies */
-    struct {                        /* but for executions of ready code, which many programs have */
+    struct { /* executions of ready code, which many programs share, are apart */
         const struct carm_tally_row *rows; /* [n] */
         uint64_t *counters;
         uint32_t n;
     } ready;
-    struct carm_blocks blocks;       /* and their code ... */
-    bool wants_blocks, wants_places; /* ... where wanted */
+    struct carm_blocks blocks;       /* the counts by place in the code ... */
+    bool wants_blocks, wants_places; /* ... if wanted */
     struct carm_marks marks;
     uint64_t threads, processes;
     uint64_t taken, counters;
@@ -69,15 +69,15 @@ struct carm_sums {
     char incomplete[CARM_TALLY_REASON_MAX];
     uint8_t unknown[16];
     uint32_t unknown_length;
-    bool fixed;            /* the programs' addresses */
-    struct timespec since; /* no program began before */
+    bool fixed;            /* the programs' addresses are the same in each run */
+    struct timespec since; /* begin of the first program, or earlier */
     long processors;       /* of this machine */
-    ino_t mounts;          /* carm's namespace of them; 0 = not looked at */
+    ino_t mounts;          /* carm's mount namespace; 0 = not read yet */
 };
 
-/* The programs can write their counts. More than all processors can do in the time is not believed: no processor
- * has reached 10 GHz. Of instructions, rep movsb is the fastest, whose every byte counts as one: it moves 64 bytes
- * or less in a cycle. Of operations, AMX does 2048 in a cycle. Both bounds are twice as much or more. */
+/* Programs can write their counts, so counts beyond what all processors can do in the time are refused. No processor
+ * has reached 10 GHz. The fastest instruction is rep movsb, with one count for each byte: at most 64 bytes a cycle.
+ * The most operations are AMX's, 2048 a cycle. Both bounds below are at least twice as high. */
 #define MOST_HERTZ 1e10
 enum { MOST_INSTRUCTIONS = 256, MOST_WORK = 4096 };
 static const char impossible[] = "it has overwritten its counts: no processor reaches them";
@@ -102,7 +102,7 @@ static bool is_possible(const struct carm_sums *sums, const struct carm_step_cou
     return (double)counts->instructions <= cycles * MOST_INSTRUCTIONS;
 }
 
-/* The same of corrections, which may be negative. */
+/* Whether corrections, which may be negative, are possible counts. */
 static bool is_possible_extra(const struct carm_sums *sums, const struct carm_step_counts *extra)
 {
     struct carm_step_counts counts = *extra;
@@ -226,7 +226,7 @@ static void add_words(const struct tally *t, off_t begin, size_t n, uint64_t *wo
 }
 
 /* Copies a row, which the program can write at any time.
- * entered  whether indirect branches enter its code is wanted: the program notes this in its tally */
+ * entered  also read whether indirect branches enter the code, which the program notes in its tally */
 static void read_row(const struct tally *t, uint32_t i, bool entered, struct carm_tally_row *out)
 {
     const struct carm_tally_row *rows =
@@ -266,7 +266,7 @@ static int module_of(struct carm_sums *sums, const struct tally *t,
     return carm_modules_find(&sums->blocks.modules, map->path, length, &mapping, module);
 }
 
-/* A place of the program as file and offset.
+/* Converts an address of the program to file and offset.
  * number  of the map, + 1 */
 static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number, uint64_t pc,
                   uint32_t *module, uint64_t *at, uint64_t *base)
@@ -291,7 +291,7 @@ static int locate(struct carm_sums *sums, const struct tally *t, uint32_t number
     return rc;
 }
 
-/* Adds increments of a row's counter, of which there are no more than processors can execute. */
+/* Adds increments of a row's counter, at most as many as the processors can execute. */
 static void add_row(struct carm_sums *sums, const struct carm_tally_row *row, uint64_t increments,
                     double most)
 {
@@ -318,7 +318,8 @@ static void fold_ready(struct carm_sums *sums)
     sums->ready.n = 0;
 }
 
-/* Executions of ready code are added up: 100 programs of 2000 blocks each took 3% of their time, one by one.
+/* Adds up executions of ready code, to be counted by row once at the end: adding the rows of 100 programs with 2000
+ * blocks each took 3% of their time.
  * returns false: no memory */
 static bool gather_ready(struct carm_sums *sums, const struct tally *t, const uint64_t *counters)
 {
@@ -337,7 +338,8 @@ static bool gather_ready(struct carm_sums *sums, const struct tally *t, const ui
 static int fold_blocks(struct carm_sums *sums, const struct tally *t, const uint64_t *counters,
                        uint32_t n)
 {
-    const double most = most_cycles(sums) * MOST_INSTRUCTIONS; /* each increment is executed */
+    const double most =
+        most_cycles(sums) * MOST_INSTRUCTIONS; /* an increment takes an instruction */
     const bool gathers = !sums->wants_blocks && t->nready && t->nready <= n;
     int rc = !gathers || gather_ready(sums, t, counters) ? 0 : -CARM_ENOMEM;
     for (uint32_t i = gathers ? t->nready : 0; i < n && !rc; i++) {
@@ -390,7 +392,7 @@ static int fold_extras(struct carm_sums *sums, const struct tally *t,
     return rc;
 }
 
-/* A phrase of printable characters is the engine's own. */
+/* Takes the tally's reason, if it is a phrase of printable characters: others are not the engine's. */
 static void take_reason(struct carm_sums *sums, const struct carm_tally *h)
 {
     memcpy(sums->incomplete, h->reason, sizeof sums->incomplete);
@@ -506,7 +508,7 @@ static void fold(struct carm_sums *sums, struct tally *t)
     }
 }
 
-/* A zombie is gone. */
+/* Whether a process lives; a zombie does not. */
 static bool lives(pid_t pid)
 {
     char path[64];
@@ -598,7 +600,7 @@ static bool open_tally(struct carm_sums *sums, pid_t pid, struct tally *out)
     return true;
 }
 
-/* Whether addresses are the same in each run: code that is kept is of no use elsewhere. Programs inherit it. */
+/* Whether addresses are the same in each run, which programs inherit. Without this, kept code would be of no use. */
 static bool has_fixed_addresses(struct carm_sums *sums, pid_t pid)
 {
     char path[64];
@@ -670,7 +672,7 @@ int carm_sums_add(struct carm_sums *sums, pid_t pid, uint32_t *program, const ch
 
 /* ---- executed code ---- */
 
-/* Counters of blocks that its processes have translated themselves, each time anew. */
+/* Number of counters of blocks that the program's processes have translated themselves. */
 static uint32_t translated(const struct tally *t)
 {
     const uint32_t counters = number_in(&head(t)->counters, CARM_TALLY_COUNTERS);
@@ -689,7 +691,7 @@ uint64_t carm_sums_new_blocks(struct carm_sums *sums)
     return n;
 }
 
-/* Of one map of a tally: rows [begin, end).
+/* Passes the code of one map of a tally, for rows [begin, end), to take.
  * offsets  [end - begin] */
 static void give_map(const struct tally *t, uint32_t number, uint32_t begin, uint32_t end,
                      uint32_t *offsets, void (*take)(void *arg, const struct carm_sums_code *),

@@ -54,9 +54,8 @@ struct carm_dwarf_item {
     size_t n;      /* points along an edge; 0 for SpMV */
     char name[96]; /* "dwarf-stencil-256-optimised" */
     struct carm_dwarf_point point;
-    struct carm_dwarf_misses
-        misses;         /* simulated with a modest size, for the first item of a kernel */
-    char left_out[256]; /* why it was not measured */
+    struct carm_dwarf_misses misses; /* simulated with a modest size of the case */
+    char left_out[256];              /* why it was not measured */
 };
 
 struct carm_dwarf_study {

@@ -99,7 +99,7 @@ static void fill(struct carm_account *e, const ZydisDecodedInstruction *in, size
     put_mask(e, in);
 }
 
-/* Of each 128 bits: as many products as the immediate's high half names, and their sum. */
+/* dpps, dppd: in each 128 bits, one product for each bit set in the immediate's high half, and their sum. */
 static void dot_product(struct carm_account *e, const ZydisDecodedInstruction *in,
                         const ZydisDecodedOperand *operands, size_t suffix)
 {
@@ -159,16 +159,16 @@ static void vector_flops(struct carm_account *e, const ZydisDecodedInstruction *
 
 /* ---- integers ---- */
 
-/* Operations on vectors of integers: those that roofs are made of (asm/isa.h). An addition, subtraction,
- * average, multiplication, logical operation or population count is one for each lane; what multiplies and
- * sums has each product and each sum. The width is that of the elements that are multiplied or added; of
- * pand and its like, which name none, 64 bits.
+/* Operations on vectors of integers, as in the roofs (asm/isa.h). An addition, subtraction, average,
+ * multiplication, logical operation or population count is one operation for each lane; instructions that
+ * multiply and sum count each product and each sum. The width is the width of the multiplied or added
+ * elements; 64 bits for pand and the like, whose names have no width.
  *
  * None: comparisons, minimum, maximum, absolute values, shifts, shuffles, conversions, moves, carry-less
  * products, ciphers; logic in the names of floating point (xorps); results that depend on no register
  * (pxor x, x); scalar instructions. */
 static const struct {
-    const char *name; /* behind it the letter of the width: b, w, d, q */
+    const char *name; /* without the letter of the width: b, w, d, q */
     uint8_t kind;
 } lanewise[] = {
     {"padd", CARM_INT_ADD},   {"padds", CARM_INT_ADD},      {"paddus", CARM_INT_ADD},
@@ -305,8 +305,8 @@ static bool tile(struct carm_account *e, const ZydisDecodedInstruction *in,
     return true;
 }
 
-/* Most instructions of most programs: none of vectors, whose names need not be compared. 5% of the time of a short
- * program counted by translation. */
+/* Whether an instruction is not a vector instruction, so that its name need not be compared: true for most. Comparing
+ * all names took 5% of the time of a short program counted by translation. */
 static bool is_basic(const ZydisDecodedInstruction *in)
 {
     return in->meta.isa_ext == ZYDIS_ISA_EXT_BASE;
@@ -363,7 +363,7 @@ static unsigned register_number(ZydisRegister reg)
     return id < 0 ? 0 : (unsigned)id & 31U;
 }
 
-/* Operands that name memory and do not move it: prefetches, flushes, nops. */
+/* Whether the memory operand is not loaded or stored: prefetches, flushes, nops. */
 static bool accesses_nothing(const ZydisDecodedInstruction *in)
 {
     switch (in->meta.category) {
@@ -637,8 +637,8 @@ static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOpe
     }
 }
 
-/* Of data: prefetch*, and those of gathers and scatters. Not of code (prefetchit0), nor the hints
- * that are nops on every processor so far. */
+/* Whether an instruction prefetches data: prefetch*, and prefetches of gathers and scatters. Prefetches of code
+ * (prefetchit0), and hints that are nops on every processor so far, are not counted. */
 static bool is_prefetch(const ZydisDecodedInstruction *in)
 {
     const char *m = ZydisMnemonicGetString(in->mnemonic);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of counts, and counts as quantities. Apart from harness/count/step/instruction.c, which also
- * counts where no floating point may be used. */
+/* Sums of counts, and counts as quantities. Separate from harness/count/step/instruction.c, which also runs
+ * in code that must not use floating point. */
 #include "harness/count/step/counts.h"
 
 #include <math.h>

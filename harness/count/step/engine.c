@@ -9,7 +9,7 @@ extern const char text_start[] __asm__("__start_carm_step_text")
 extern const char text_stop[] __asm__("__stop_carm_step_text")
     __attribute__((visibility("hidden")));
 
-/* Not by libc, whose function would count. */
+/* Makes the system call without libc, whose instructions would count. */
 __attribute__((always_inline)) static inline long ask(enum carm_engine_request request, uint64_t a,
                                                       uint64_t b, uint64_t c)
 {

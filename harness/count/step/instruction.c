@@ -137,7 +137,7 @@ static void moved_tile(const struct carm_accounts *accounts, const struct carm_a
     *(store ? &counts->store_bytes : &counts->load_bytes) += (uint64_t)shape.rows * shape.row_bytes;
 }
 
-/* 4 bytes of depth for each element of 4 bytes that is added to. */
+/* Lanes of a product of tiles: one for each 4 bytes of depth of each element of the result. */
 static uint64_t tile_lanes(const struct carm_accounts *accounts, const struct carm_account *e,
                            const struct carm_registers *regs)
 {
@@ -171,7 +171,7 @@ static void compute_integers(const struct carm_account *e, uint64_t operations,
 {
     counts->int_instructions++;
     counts->int_elements[e->compute.precision] += operations;
-    if (e->compute.width > 0) { /* tiles have none */
+    if (e->compute.width > 0) { /* tiles have no width */
         counts->int_widths[e->compute.width - 1] += operations;
     }
     counts->int_adds += e->compute.kind == CARM_INT_ADD ? operations : 0;
@@ -197,7 +197,7 @@ static void compute(const struct carm_accounts *accounts, const struct carm_acco
     }
 }
 
-/* The first unknown one is kept as text. Neither Zydis' formatter nor snprintf allocate here. */
+/* Counts an unknown instruction, and keeps the first as text. Neither Zydis' formatter nor snprintf allocate here. */
 static void unknown(const struct carm_accounts *accounts, const uint8_t *code, size_t n,
                     struct carm_step_counts *counts)
 {

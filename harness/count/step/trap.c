@@ -28,14 +28,14 @@ struct carm_stepping {
     pid_t tid;        /* a child of vfork shares this memory */
     bool active;      /* between begin and end */
     bool paused, cut; /* cut: past the budget */
-    bool was_blocked; /* SIGTRAP, at begin */
+    bool was_blocked; /* SIGTRAP was blocked at begin */
 
     bool inside;    /* in CARM_STEP_TEXT or in a function called from there */
-    uint64_t entry; /* the highest stack pointer there: above it, it has returned */
+    uint64_t entry; /* the stack pointer at its entry: above this, the function has returned */
     bool alone;     /* pause was called from code that is counted, not from CARM_STEP_TEXT */
 
-    bool after_branch;              /* the instruction before was a call or jump, and */
-    struct carm_step_counts before; /* the counts before that call or jump */
+    bool after_branch;              /* the instruction before was a call or jump */
+    struct carm_step_counts before; /* the counts before this call or jump */
     struct {
         uint64_t rsp;
         struct carm_step_counts before;
@@ -88,9 +88,9 @@ static struct carm_registers registers(ucontext_t *uc)
 }
 
 /* ---- the way into CARM_STEP_TEXT ----
- * Whoever calls a function there does so directly or through the PLT, whose stubs jump on and, the
- * first time, through the dynamic linker. The counts before that call or jump are kept until an
- * instruction at the same stack depth is none of a stub's. */
+ * A function there is called directly or through the PLT, whose stubs jump on and, the first time, pass through
+ * the dynamic linker. The counts before the call or jump are kept until an instruction at the same stack depth
+ * does not belong to a stub. */
 
 static void follow(struct carm_stepping *st, const struct carm_account *e, uint64_t rsp)
 {
@@ -150,7 +150,7 @@ static void finish_syscall(ucontext_t *uc, long result)
     g[REG_R11] = g[REG_EFL] & ~(greg_t)CARM_TRAP_FLAG;
 }
 
-/* A raw system call with the thread's arguments: glibc's would refuse or change some. */
+/* A raw system call with the thread's arguments: glibc's functions refuse or change some arguments. */
 static long raw(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     long result = number;
@@ -162,8 +162,8 @@ static long raw(long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     return result;
 }
 
-/* rt_sigprocmask on the mask that the frame restores, but for SIGTRAP: a trap that is blocked kills.
- * Here, where all is blocked, the real call only checks pointers. */
+/* rt_sigprocmask on the mask that the frame restores, except SIGTRAP: a blocked trap would kill the process.
+ * In the handler all signals are blocked, so the real call only checks pointers. */
 static long mask_signals(ucontext_t *uc)
 {
     const greg_t *g = uc->uc_mcontext.gregs;
@@ -199,7 +199,7 @@ static long mask_signals(ucontext_t *uc)
     return 0;
 }
 
-/* Replaces a system call that must not be done as requested.
+/* Replaces a system call that must not be made as requested.
  * returns whether the system call is finished */
 static bool replace_syscall(ucontext_t *uc)
 {
@@ -208,14 +208,15 @@ static bool replace_syscall(ucontext_t *uc)
         finish_syscall(uc, mask_signals(uc));
         return true;
     }
-    if (g[REG_RAX] == SYS_rt_sigaction && (int)g[REG_RDI] == SIGTRAP) { /* asks, sets nothing */
+    if (g[REG_RAX] == SYS_rt_sigaction &&
+        (int)g[REG_RDI] == SIGTRAP) { /* reads the action, sets none */
         finish_syscall(
             uc, raw(SYS_rt_sigaction, SIGTRAP, 0, (uint64_t)g[REG_RDX], (uint64_t)g[REG_R10]));
         return true;
     }
     if (g[REG_RAX] == SYS_clone3 && g[REG_RDI]) {
-        /* The child traps once and needs the handler for it. posix_spawn of glibc 2.38 and later
-         * asks for handlers to be cleared, which its exec does anyway. */
+        /* The child traps once and needs the handler. posix_spawn of glibc 2.38 and later asks the kernel
+         * to clear handlers; its exec clears them anyway. */
         uint64_t *flags = (uint64_t *)(uintptr_t)g[REG_RDI];
         if (*flags & CLONE_CLEAR_SIGHAND) {
             *flags &= ~(uint64_t)CLONE_CLEAR_SIGHAND;
@@ -239,7 +240,7 @@ static const struct carm_account *find(struct carm_stepping *st, uint64_t rip, c
     }
     *n = left < CARM_INSTRUCTION_BYTES_MAX ? left : CARM_INSTRUCTION_BYTES_MAX;
     e = carm_accounts_find(st->accounts, rip, *code, *n);
-    if (!e && *n < CARM_INSTRUCTION_BYTES_MAX) { /* it goes on in the next page */
+    if (!e && *n < CARM_INSTRUCTION_BYTES_MAX) { /* the instruction goes on in the next page */
         *n = CARM_INSTRUCTION_BYTES_MAX;
         e = carm_accounts_find(st->accounts, rip, *code, *n);
     }
@@ -283,12 +284,13 @@ static bool visit_one(struct carm_stepping *st, ucontext_t *uc)
     if (special & CARM_ACCOUNT_PUSHF) {
         st->pushed_flags = true;
     } else if (special & CARM_ACCOUNT_POPF) {
-        *flags_high |= CARM_TRAP_FLAG >> 8; /* flags from before the stepping would end it */
+        *flags_high |=
+            CARM_TRAP_FLAG >> 8; /* flags saved before the stepping would clear the trap flag */
     } else if (special & CARM_ACCOUNT_SYSCALL) {
         if (replace_syscall(uc)) {
             return true;
         }
-        /* SYSRET sets the trap flag, which lets one instruction pass: count it here. */
+        /* SYSRET sets the trap flag, but the next instruction does not trap: count it here. */
         regs.rip += SYSCALL_BYTES;
         regs.rcx = regs.rip;
         count(st, &regs, rsp);
@@ -296,8 +298,8 @@ static bool visit_one(struct carm_stepping *st, ucontext_t *uc)
     return false;
 }
 
-/* Counts the instruction that the thread is about to execute, of which the trap's frame tells, and sees
- * to it that the next one traps, too. Async-signal-safe. */
+/* Counts the instruction that the thread is about to execute (rip of the trap's frame), and makes the next
+ * instruction trap, too. Async-signal-safe. */
 static void visit(struct carm_stepping *st, ucontext_t *uc)
 {
     while (visit_one(st, uc)) {
@@ -362,11 +364,11 @@ __attribute__((always_inline)) static inline bool read_trap_flag(void)
 
 /* ---- the handler ---- */
 
-/* A SIGTRAP of another origin has its usual effect: it ends the program. */
+/* Gives a SIGTRAP of another origin its usual effect: the program ends. */
 static void foreign_trap(void)
 {
     signal(SIGTRAP, SIG_DFL);
-    raise(SIGTRAP); /* comes when this handler has returned */
+    raise(SIGTRAP); /* delivered when this handler has returned */
 }
 
 static void on_trap(int signo, siginfo_t *info, void *context)
@@ -378,7 +380,7 @@ static void on_trap(int signo, siginfo_t *info, void *context)
     if (info->si_code != TRAP_TRACE && info->si_code != TRAP_BRKPT) {
         foreign_trap();
     } else if (!st || !st->active || st->paused || st->cut || st->tid != thread_id()) {
-        /* a child's inherited flag, or one that came back from memory by popf */
+        /* a trap flag that a child inherited, or that popf restored from memory */
         uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)CARM_TRAP_FLAG;
     } else {
         visit(st, uc);
@@ -558,7 +560,7 @@ static pthread_once_t check_once = PTHREAD_ONCE_INIT;
 static int check_result;
 static struct carm_err check_reason;
 
-/* Instructions that are counted around a loop of 2 x turns. returns -1 where that fails */
+/* The number of instructions counted around a loop of 2 x turns instructions. returns -1 on failure */
 __attribute__((noinline)) static int64_t trial(unsigned turns)
 {
     struct carm_step_counts counts = {.instructions = 0};
@@ -573,7 +575,7 @@ __attribute__((noinline)) static int64_t trial(unsigned turns)
     return (int64_t)counts.instructions;
 }
 
-/* A debugger keeps traps to itself, and the program stops. */
+/* Whether a debugger traces this process: it would receive the traps, and the program would stop. */
 static bool is_traced(void)
 {
     char line[128];

@@ -27,7 +27,7 @@ void carm_xlayout_read(struct carm_xlayout *layout)
             __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
             layout->enabled = (uint64_t)high << 32 | low;
         }
-        /* each question leaves a virtual machine: 60 of them take 0.2 ms */
+        /* each cpuid exits a virtual machine: 60 of them take 0.2 ms */
         for (unsigned i = CARM_YMM_HIGH; i < CARM_XCOMPONENTS; i++) {
             if ((layout->enabled >> i & 1) && __get_cpuid_count(0xd, i, &a, &b, &c, &d) &&
                 !(c & 1)) { /* bit 0: supervisor's */

@@ -13,11 +13,13 @@
 
 enum {
     REGIONS_MAX = 64,
-    BORROWED_MAX = REGIONS_MAX / 2, /* with so many regions, a child copies in place of one more */
-    HASH_FIRST = 1 << 12,           /* places; twice the blocks at least */
-    VERSIONS = 8,                   /* forgotten blocks that are kept for one address */
+    BORROWED_MAX =
+        REGIONS_MAX /
+        2, /* with this many regions, a child copies a region instead of opening one more */
+    HASH_FIRST = 1 << 12, /* places; twice the blocks at least */
+    VERSIONS = 8,         /* forgotten blocks that are kept for one address */
     TABLE_MASK = 0xffff,
-    BLOCK_LEAST = 16, /* bytes: a counter's increment of 9, an exit of 5, filled up */
+    BLOCK_LEAST = 16, /* bytes: a counter's increment of 9, an exit of 5, padding */
 };
 #define REGION_BYTES (UINT64_C(32) << 20)
 #define REACH        (UINT64_C(1536) << 20)
@@ -39,16 +41,17 @@ static uint32_t hash_places;
 
 uint64_t carm_ready_bytes;
 static bool tried[CARM_TALLY_MAPS + 1], awake[CARM_TALLY_MAPS + 1]; /* by a block's file_map */
-static bool early[CARM_TALLY_MAPS + 1]; /* its entries are in the table before it is mapped */
-static uint32_t nready;                 /* blocks of ready code: the first ones */
+static bool
+    early[CARM_TALLY_MAPS + 1]; /* the file's entries are in the table before the file is mapped */
+static uint32_t nready;         /* blocks of ready code: the first ones */
 
-/* A block of ready code whose bytes in the program have not been compared. */
+/* Whether a block of ready code has not been compared with the program's bytes. */
 static bool is_asleep(uint32_t number)
 {
     return number < nready && !awake[carm_blocks[number].file_map];
 }
 
-/* Its places are used all over, and each page would fault twice: to be read, and to be written. */
+/* Populates all pages: places are used in random order, and each page would fault twice, for a read and for a write. */
 static uint32_t *new_hash(uint32_t places)
 {
     uint32_t *made = carm_pages((uint64_t)places * sizeof *made, PROT_READ | PROT_WRITE);
@@ -72,7 +75,7 @@ bool carm_cache_open(void)
     if (carm_blocks && carm_links && carm_maps && carm_boot.ready && r->bytes && take_ready()) {
         return carm_ready != NULL && take_table();
     }
-    carm_pages_now(carm_table, sizeof carm_table); /* its places are used all over */
+    carm_pages_now(carm_table, sizeof carm_table); /* its places are used in random order */
     hash_places = HASH_FIRST;
     hash = new_hash(hash_places);
     return carm_blocks && carm_links && carm_maps && hash;
@@ -126,7 +129,7 @@ static struct carm_region *new_region(uint64_t at)
 }
 
 /* ---- ready code ----
- * Its regions are like those that a forked child borrows: who must write to one copies it. */
+ * Its regions are like regions that a forked child borrows: a process that must write to a region copies it. */
 
 /* Maps a part in place of the engine's pages. */
 static bool put(const struct carm_ready_part *part, void *to, int prot)
@@ -155,8 +158,8 @@ static bool take_region(const struct carm_ready *of, const struct carm_ready_reg
            put(&r->rarely, region->rare_begin, PROT_READ | PROT_EXEC);
 }
 
-/* returns false: the program has other memory where the code would be. carm_ready stays NULL where memory lacked after
- * a part had been mapped */
+/* Maps the ready code. returns false: the program has other memory at the code's addresses. carm_ready stays NULL if
+ * memory ran out after a part was mapped */
 static bool take_ready(void)
 {
     const struct carm_ready *r = (const struct carm_ready *)CARM_READY_AT;
@@ -201,8 +204,8 @@ static bool same(const uint8_t *a, const uint8_t *b, uint64_t n)
     return i >= n;
 }
 
-/* Whether the program has the lines that the blocks of a file depend on. A mapping may be longer than its file: the last
- * line is copied, as where it can be read all lines can. */
+/* Whether the program has the lines on which the blocks of a file depend. A mapping may be longer than its file, so the
+ * last line is copied first: if it can be read, all lines can. */
 static bool has_lines(const struct carm_ready_file *f)
 {
     static uint8_t last[CARM_READY_LINE];
@@ -264,8 +267,8 @@ static bool is_entered(uint32_t number)
            (f->entered == CARM_ENTERED_FIRST ? is_first_here(number) : free);
 }
 
-/* Takes the table with entries, if all files that are mapped now are as they were, in place of one whose entries are
- * written one by one: 35 of its pages would be copied for `true`, each at a page fault. returns false: no memory */
+/* Maps the table of ready code with its entries, if all files that are mapped now are unchanged. Writing the entries
+ * one by one would copy 35 pages of the table for `true`, each at a page fault. returns false: no memory */
 static bool take_table(void)
 {
     bool here = carm_ready->table.bytes == sizeof carm_table;
@@ -293,7 +296,7 @@ static void enter_all(const struct carm_ready_file *f)
         void **slot = &carm_table[e[i].place & TABLE_MASK];
         if (*slot == (void *)e[i].chain) {
             __atomic_store_n(slot, (void *)e[i].entry, __ATOMIC_RELEASE);
-        } else { /* its chain cannot be written: it gets another entry when a branch misses it */
+        } else { /* its chain cannot be written: the block gets a new entry when a branch misses */
             carm_blocks[e[i].block].entered = false;
             carm_blocks[e[i].block].entry = NULL;
             carm_blocks[e[i].block].chain = NULL;
@@ -301,7 +304,7 @@ static void enter_all(const struct carm_ready_file *f)
     }
 }
 
-/* The entries of a file that is not there as expected leave the table. */
+/* Removes the entries of a file from the table, if the file is not mapped as expected. */
 static void leave_early(uint32_t number)
 {
     const struct carm_ready_file *f = ready_file(number);
@@ -338,7 +341,7 @@ void carm_cache_mapped(uint64_t begin, uint64_t end, bool all)
         if (!early[i] || tried[i] || !overlaps(f, begin, end)) {
             continue;
         }
-        /* other memory may be mapped over a part of a longer mapping: the file is then looked for when it is executed */
+        /* a part of a longer mapping may be mapped over later: such a file is compared when it is executed */
         const bool whole = all && begin == f->begin && end == f->end;
         const struct carm_range *range = whole ? carm_ranges_look(begin) : NULL;
         if (!range || range->map != i || !carm_cache_wake(range)) {
@@ -405,15 +408,15 @@ static struct carm_region *region_of(uint64_t at)
 }
 
 /* ---- forks ----
- * Both processes go on with the same memory, which neither writes: a child writes new blocks into a region of its own.
- * Who must write to shared code copies it first. 300 forks of a small program take 217 ms of processor time; 302 ms
- * where each fork copies. */
+ * Parent and child share the memory of the code, and neither writes it: a child writes new blocks into its own region.
+ * A process that must write to shared code copies it first. 300 forks of a small program take 217 ms of processor time;
+ * with a copy at each fork 302 ms. */
 
 enum { LINKS_LATER = 512 };
 static uint32_t
     unlinked; /* exits through the engine since the fork; after LINKS_LATER, a copy that links them */
 
-/* In ready code there is no room for more. */
+/* Copies the list of a region's blocks: the list in ready code has no room for more. */
 static bool copy_blocks(struct carm_region *region)
 {
     uint32_t *copy =
@@ -453,8 +456,8 @@ static bool own(struct carm_region *region)
     return true;
 }
 
-/* Where 8 bytes of code at this address, or 4, are written; NULL: no memory, and given up. The thread then leaves the
- * cache before it executes code. */
+/* The writable address of 4 or 8 bytes of code; NULL: no memory, and the counting is given up. The thread then leaves
+ * the cache before it executes code. */
 static void *alias_of(const void *at)
 {
     struct carm_region *region = region_of((uint64_t)at);
@@ -506,12 +509,12 @@ static bool has_room(const struct carm_region *region)
            (region->holder != CARM_REGION_BORROWED || nregions >= BORROWED_MAX);
 }
 
-/* The latest region with room within reach of pc, or, of them all. NULL: none */
+/* The latest region that has room and is within reach of pc (any: at any distance). NULL: none */
 static struct carm_region *latest(uint64_t pc, bool any)
 {
     for (uint32_t i = nregions; i > 0; i--) {
         const uint64_t begin = (uint64_t)regions[i - 1].begin;
-        /* in the low 2 GiB all is within reach of all */
+        /* in the low 2 GiB every address reaches every other */
         const bool reaches = pc < LOW ? begin < LOW : distance(begin, pc) < REACH;
         if ((any || reaches) && has_room(&regions[i - 1])) {
             return &regions[i - 1];
@@ -535,13 +538,13 @@ static struct carm_region *find_room(uint64_t pc)
             region = new_region(LOW_TOP - i * STEP);
         }
         full = !region;
-        /* static arrays of 1.5 GiB and more may be in the way. Operands relative to rip can then become absolute
-         * (write.c), but code of the stock serves only without them */
+        /* static arrays of 1.5 GiB and more may be in the way. Operands relative to rip then become absolute
+         * (write.c); code of the stock is usable only if it has no such operands */
         region = region ? region : latest(pc, true);
         return !region ? new_region(0) : own(region) ? region : NULL;
     }
-    /* Tries addresses below the code first: above a program grows its heap. A GiB around it is left to the program, unless
-     * that has reserved what is beyond, as Java does, whose C library has reserved each STEP for a thread, too */
+    /* Tries addresses below the code first: the heap grows above. One GiB around the code is left to the program,
+     * unless the program has reserved everything beyond, like Java, whose C library reserves each STEP for a thread */
     const uint64_t page = pc & ~(STEP - 1), far = UINT64_C(1) << 30;
     for (uint64_t off = far; off < REACH - STEP && !region; off += STEP) {
         region = page > off + STEP ? new_region(page - off) : NULL;
@@ -712,7 +715,10 @@ static bool reaches(const uint8_t *patch, const uint8_t *to)
     return off == (int32_t)off;
 }
 
-enum { JUMP = 0xe9, NOTHING = 0x0f }; /* the byte before a jump's displacement, and in its place */
+enum {
+    JUMP = 0xe9,
+    NOTHING = 0x0f
+}; /* the byte before a jump's displacement: of a jump, of a nop in its place */
 
 static bool is_nothing(const uint8_t *patch)
 {
@@ -724,8 +730,8 @@ static bool is_conditional(const uint8_t *patch)
     return patch[-2] == 0x0f && (patch[-1] & 0xf0) == 0x80;
 }
 
-/* Where the target is the code behind the jump, the jump becomes a nop of as many bytes: each jump that is executed takes
- * a place of the processor's branch predictor, and cc1 takes 1.1 times as long with these jumps. Code behind a jump begins
+/* If the target is the code behind the jump, the jump becomes a nop of the same length: each executed jump takes a
+ * place in the processor's branch predictor; cc1 takes 1.1 times as long with these jumps. Code behind a jump begins
  * at a multiple of 8, so that the 8 bytes before it are written at once. Other displacements lie within one cache line
  * (write.c). Other threads see the old instruction or the new one. */
 static void set_jump(const uint8_t *patch, const uint8_t *to)
@@ -788,7 +794,7 @@ void carm_cache_link_all(void)
 }
 
 /* A conditional branch whose target is the code behind the block gets the opposite condition, and the jump behind it
- * becomes a nop: cc1 takes 1.1 times as long without. No thread executes this code meanwhile.
+ * becomes a nop: without this, cc1 takes 1.1 times as long. No thread executes this code meanwhile.
  * taken, on  links of the branch and of the jump */
 static void turn(struct carm_link *taken, struct carm_link *on)
 {

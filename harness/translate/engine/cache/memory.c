@@ -23,15 +23,16 @@ EXPORTED void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
     char *a = to;
     const char *b = from;
-    if (n >= BULK) { /* rep takes a while to begin, for no bytes, too */
+    if (n >= BULK) { /* rep movsb takes long to start, even for few bytes */
         __asm__ volatile("rep movsb" : "+D"(a), "+S"(b), "+c"(n) : : "memory");
         return to;
     }
     for (; n > 8; n -= 8, a += 8, b += 8) {
         *(piece *)(void *)a = *(const piece *)(const void *)b;
-        __asm__ volatile("" ::: "memory"); /* else a compiler makes it a call of memcpy */
+        __asm__ volatile("" ::
+                             : "memory"); /* else a compiler turns the loop into a call of memcpy */
     }
-    if (a != to || n == 8) { /* the last 8, some of them again */
+    if (a != to || n == 8) { /* the last 8 bytes; some are copied twice */
         *(piece *)(void *)(a + n - 8) = *(const piece *)(const void *)(b + n - 8);
         return to;
     }
@@ -157,7 +158,7 @@ EXPORTED char *strstr(const char *text, const char *word)
     return NULL;
 }
 
-/* gcc calls it when the target may lack popcnt */
+/* Called by gcc's code when the target may lack popcnt */
 int __popcountdi2(long bits);
 int __popcountdi2(long bits)
 {
@@ -216,7 +217,7 @@ int carm_fail(struct carm_err *err, enum carm_error code, const char *fmt, ...)
     return -(int)code;
 }
 
-/* Every mapping of the engine's own but the fixed ones (tally.h, the image). */
+/* All mappings of the engine except the fixed ones (tally.h, the image). */
 enum { OWN_MAX = 512 };
 static struct {
     uint64_t begin, bytes;
@@ -261,8 +262,8 @@ static uint64_t map(uint64_t at, uint64_t bytes, int prot, uint64_t flags)
     return (uint64_t)got;
 }
 
-/* Where the engine's pages lie, behind the tally (tally.h). Anywhere else they would move the program's own mappings,
- * and by other distances with ready code (harness/translate/layout.h) than without. */
+/* Range of the engine's pages, behind the tally (tally.h). Elsewhere they would move the program's own mappings, by a
+ * distance that depends on whether there is ready code (harness/translate/layout.h). */
 #define PAGES_BEGIN UINT64_C(0x7ea100000000)
 #define PAGES_END   UINT64_C(0x7eb000000000)
 
@@ -283,8 +284,8 @@ bool carm_pages_map(int fd, uint64_t offset, void *to, uint64_t bytes, int prot)
                      (uint64_t)fd, offset) == (long)at;
 }
 
-/* Where an alias may lie: between the tally and the mappings that the kernel gives out, where thread and memory
- * sanitizers let programs have memory (tally.h). 26 bits of it are random. */
+/* Range of the aliases: between the tally and the mappings that the kernel gives out, where thread and memory
+ * sanitizers let programs have memory (tally.h). 26 bits of an alias's address are random. */
 #define ALIAS_BEGIN UINT64_C(0x7eb000000000)
 #define ALIAS_PAGES (UINT64_C(1) << 26)
 
@@ -342,7 +343,7 @@ void carm_pages_free(void *pages, uint64_t bytes)
 
 void carm_pages_now(void *at, uint64_t bytes)
 {
-    enum { POPULATE_WRITE = 23 }; /* Linux 5.14; before that the pages come by faults */
+    enum { POPULATE_WRITE = 23 }; /* Linux 5.14; older kernels bring the pages by faults */
     carm_sys4(SYS_madvise, (uint64_t)at & ~(uint64_t)(CARM_PAGE - 1),
               bytes + ((uint64_t)at & (CARM_PAGE - 1)), POPULATE_WRITE, 0);
 }
@@ -397,7 +398,7 @@ void carm_pages_free_all(void)
     }
 }
 
-/* The lock: 0 free, 1 taken, 2 somebody waits. */
+/* The lock: 0 = free, 1 = taken, 2 = taken, and a thread waits. */
 static uint32_t lock;
 
 void carm_lock(void)

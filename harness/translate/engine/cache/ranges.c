@@ -51,7 +51,8 @@ static void insert(uint32_t i, struct carm_range range)
     n++;
 }
 
-/* Removes [begin, end) from the ranges. was out: the flags of the removed ranges */
+/* Removes [begin, end) from the ranges.
+ * was  out: the flags of the removed ranges */
 static bool take_out(uint64_t begin, uint64_t end, uint32_t *was)
 {
     bool translated = false;
@@ -224,7 +225,7 @@ static uint64_t realtime(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
-/* The number of the map, + 1, if ready code knows it and the program has not had it yet; 0 = not */
+/* The number + 1 of the map in ready code, if the program has not mapped it before; 0 = none */
 static uint16_t find_ready(const struct carm_tally_map *map, struct carm_tally_map *known)
 {
     for (uint32_t i = 0; carm_ready && i < carm_ready->nfiles; i++) {

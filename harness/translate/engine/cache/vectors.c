@@ -50,7 +50,8 @@ void carm_fs_back(struct carm_thread *t)
     set_fs(t->program_fs);
 }
 
-/* The vectors, and all x87 state. AMD's xsave and xrstor lose the address of the latest x87 instruction (x87[3]), unless an exception waits. */
+/* The vectors, and all x87 state. AMD's xsave and xrstor lose the address of the latest x87 instruction (x87[3]),
+ * unless an exception is pending. */
 void carm_vectors_save(struct carm_thread *t)
 {
     __asm__ volatile("xsave64 (%0)" : : "r"(t->xsave), "a"(-1), "d"(-1) : "memory");

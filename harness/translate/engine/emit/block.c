@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which instructions of the program become a block of the cache, and which cannot be translated. */
+/* Decides which instructions of the program form a block of the cache, and which cannot be translated. */
 #include "harness/translate/engine/emit/emit.h"
 
 static bool uses_gs(const struct carm_insn_full *x)
@@ -53,7 +53,7 @@ static const char *refused(const struct carm_insn_full *x)
     }
     if (carm_insn_branches(x) && (x->in.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) &&
         !x->in.raw.rex.W) {
-        /* AMD takes 16 bits, Intel 64 */
+        /* the operand has 16 bits on AMD, 64 on Intel */
         return "it executes a branch with a 16-bit operand";
     }
     if (x->in.attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE) {
@@ -70,8 +70,9 @@ static const char *refused(const struct carm_insn_full *x)
     return NULL;
 }
 
-/* Whether the program's CPU lacks an instruction, which ends the counting. Notes the first one. tzcnt and lzcnt are bsf and
- * bsr with a prefix that older CPUs pass over. gcc emits tzcnt for them, too; pcre2 tries lzcnt to see which one it is. */
+/* Whether the program's CPU lacks an instruction, which ends the counting. Notes the first such instruction. Not for
+ * tzcnt and lzcnt, which are bsf and bsr with a prefix that older CPUs ignore: gcc emits tzcnt for older CPUs, too, and
+ * pcre2 executes lzcnt to find out which instruction it is. */
 static bool lacking(const struct carm_insn_full *x)
 {
     if (!carm_lacks(x) || x->in.mnemonic == ZYDIS_MNEMONIC_TZCNT ||
@@ -85,7 +86,7 @@ static bool lacking(const struct carm_insn_full *x)
 /* Whether the instruction writes memory and so may change the code that follows it. */
 static bool writes_memory(const struct carm_insn_full *x)
 {
-    switch (x->in.mnemonic) { /* by an address in a register */
+    switch (x->in.mnemonic) { /* the address is in a register, without an operand */
     case ZYDIS_MNEMONIC_CLZERO:
     case ZYDIS_MNEMONIC_MOVDIR64B:
     case ZYDIS_MNEMONIC_ENQCMD:
@@ -124,7 +125,7 @@ static const uint8_t *code_at(uint64_t pc, uint64_t *left, bool *checked)
 
 /* Code that is to be translated. */
 struct found {
-    const struct carm_range *range; /* NULL: none is there */
+    const struct carm_range *range; /* NULL: no executable memory */
     const uint8_t *bytes;
     uint64_t left;
     bool checked;
@@ -140,7 +141,7 @@ static struct carm_block *entered(struct carm_block *block)
     return block;
 }
 
-/* Finds a block that needs no translation: one in the cache, one that was there before, or one from carm.
+/* Finds a block that needs no translation: a block of the cache, a forgotten block, or a block of the stock.
  * out   range, bytes, left, checked and like are filled when there is none
  * returns NULL: there is none */
 static struct carm_block *find(uint64_t pc, bool is_indirect, struct found *out)
@@ -239,7 +240,7 @@ struct carm_block *carm_translate(uint64_t pc, bool is_indirect, const char **wh
     return block;
 }
 
-/* At some forks only, since most children of a loop execute the same code. */
+/* Works at some forks only, since most children of a loop execute the same code. */
 void carm_translate_for_children(struct carm_thread *t)
 {
     enum { FIRST = 4, TIMES = 2, MOST = 1024 };

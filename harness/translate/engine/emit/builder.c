@@ -61,7 +61,7 @@ static void subtract(uint8_t *field, uint32_t less)
     memcpy(field, &value, sizeof value);
 }
 
-/* The code of the copy counts from 0, and its addresses from pc. */
+/* Makes the copied code independent of its place: numbers count from 0, addresses from pc. */
 static void put_fixes(struct carm_stock_block *b, const struct carm_stock_parts *p,
                       const struct carm_block *block, const uint8_t *rare, uint32_t first_link)
 {
@@ -123,7 +123,7 @@ static void put_parts(struct carm_stock_block *b, const struct carm_stock_parts 
     put_fixes(b, p, block, rare, first_link);
 }
 
-/* Programs may read the stock while a block is added: each block that they can find is whole. */
+/* Adds a block. Programs may read the stock meanwhile: the block can be found only when it is complete. */
 static bool put(struct carm_stock *to, const struct carm_block *block, const uint8_t *rare,
                 const uint8_t *rare_end, uint32_t first_link, uint32_t first_row)
 {

@@ -22,7 +22,7 @@ static void give_back(struct carm_emit *e)
     carm_load(e, RAX, AT_S_RAX);
 }
 
-/* rcx = the mask, whose bits behind the lanes may be anything */
+/* rcx = the mask; bits beyond the lanes are undefined */
 static void load_mask(struct carm_emit *e, const struct carm_lanes *l)
 {
     if (l->vector_bits) { /* vmovmskps, vmovmskpd ecx, */
@@ -64,7 +64,8 @@ void carm_lanes_emit_before(struct carm_emit *e, const struct carm_lanes *l)
 
 void carm_lanes_emit_behind(struct carm_emit *e, const struct carm_lanes *l)
 {
-    static const uint8_t negate[] = {0x48, 0xf7, 0xd9}; /* neg rcx: the carry is set where any */
+    static const uint8_t negate[] = {0x48, 0xf7,
+                                     0xd9}; /* neg rcx: sets the carry if any lane is active */
     static const uint8_t add_carry[] = {0x65, 0x48, 0x83, 0x14}; /* adc qword gs:[], 0 */
     borrow(e);
     if (l->overwritten) {

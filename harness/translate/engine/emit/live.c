@@ -12,8 +12,8 @@ enum effect { NEUTRAL, READS, WRITES };
 #define CHANGED \
     (ZYDIS_CPUFLAG_OF | ZYDIS_CPUFLAG_SF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_PF)
 
-/* Whether an instruction writes all flags of CHANGED with any operands. A shift by a register is
- * not such an instruction: by 0 it changes no flag. */
+/* Whether an instruction writes all flags of CHANGED with any operands. A shift by a register does
+ * not: by 0 it changes no flag. */
 static bool writes_all(ZydisMnemonic m)
 {
     switch (m) {
@@ -48,7 +48,7 @@ static bool writes_all(ZydisMnemonic m)
     }
 }
 
-/* Where control leaves the straight line, other code may read. */
+/* Whether control may leave the straight line: other code may then read the flags. */
 static bool leaves(const ZydisDecodedInstruction *in)
 {
     switch (in->meta.category) {
@@ -188,7 +188,7 @@ uint64_t carm_live_flags(const struct carm_insn_full *insns, unsigned n, struct 
 struct carm_place carm_live_place(const struct carm_insn_full *insns, unsigned n)
 {
     struct carm_place place = {.before = 0, .reg = -1};
-    unsigned first = 0; /* first instruction since which no instruction touched the flags */
+    unsigned first = 0; /* from this instruction on, none has touched the flags */
     for (unsigned i = 0; i < n; i++) {
         const enum effect effect = effect_of(&insns[i]);
         if (effect == WRITES) {

@@ -20,7 +20,7 @@ static void mark(uint64_t *lines, const struct carm_tally_map *map, uint64_t beg
     }
 }
 
-/* Marks the lines of the program's code that the blocks of a file depend on. returns false: not all are of this file */
+/* Marks the lines of the program's code on which a file's blocks depend. returns false: a line is in another file */
 static bool mark_all(uint64_t *lines, const struct carm_tally_map *map, uint16_t number)
 {
     for (uint32_t i = 0; i < carm_nblocks; i++) {
@@ -47,7 +47,7 @@ static bool is_marked(const uint64_t *lines, uint64_t i)
     return lines[i / WORD] >> i % WORD & 1;
 }
 
-/* The program's bytes. returns false: they cannot be read, as a mapping may be longer than its file */
+/* Reads the program's bytes. returns false: unreadable, since a mapping may be longer than its file */
 static bool read_runs(const struct carm_ready_run *run, uint64_t n, uint64_t begin, uint8_t *to)
 {
     enum { PIECES = 256 };
@@ -68,7 +68,7 @@ static bool read_runs(const struct carm_ready_run *run, uint64_t n, uint64_t beg
     return true;
 }
 
-/* Neighbours of the marked lines form runs, of at most so many that the engine compares one at a time. */
+/* Stores the marked lines. Neighbouring lines form runs, of at most the length that the engine compares at a time. */
 static bool put_lines(struct carm_ready *to, uint64_t *at, const struct carm_tally_map *map,
                       const uint64_t *lines, struct carm_ready_file *f)
 {
@@ -141,8 +141,8 @@ static bool copy_part(struct carm_ready *to, uint64_t *at, struct carm_ready_par
     return room;
 }
 
-/* A file that this process has mapped.
- * returns false: its blocks cannot be used again */
+/* Stores the lines of a file that this process has mapped.
+ * returns false: the file's blocks cannot be used again */
 static bool put_lines_of(struct carm_ready *to, uint64_t *at, const struct carm_tally_map *map,
                          uint16_t number, struct carm_ready_file *f)
 {
@@ -157,7 +157,8 @@ static bool put_lines_of(struct carm_ready *to, uint64_t *at, const struct carm_
     return good;
 }
 
-/* old  the file in the ready code that this process began with; NULL: it was not there
+/* Stores a file.
+ * old  the file in the ready code with which this process began; NULL: not in it
  * returns false: no room */
 static bool put_file(struct carm_ready *to, uint64_t *at, struct carm_tally_map *map,
                      uint16_t number, const struct carm_ready_file *old, struct carm_ready_file *f)
@@ -179,7 +180,7 @@ static bool put_file(struct carm_ready *to, uint64_t *at, struct carm_tally_map 
     return put_entries(to, at, number, f);
 }
 
-/* Blocks in the order in which the program came to them, so that those of one phase lie together. */
+/* Copies the blocks in the order of their first execution, so that blocks of one phase lie together. */
 static void take_all(const struct carm_ready_job *job)
 {
     const struct carm_tally_map *maps = job->maps;
@@ -201,8 +202,8 @@ static void take_all(const struct carm_ready_job *job)
 
 static enum carm_ready_entered entered[CARM_TALLY_MAPS + 1]; /* by a block's file_map */
 
-/* Which files have their entries in the table: the program and ld.so, which were mapped when this program began, and
- * files that it has mapped and still has. returns whether there are any of the first */
+/* Finds the files whose entries go into the table: the program and ld.so, which are mapped when a program begins, and
+ * files that this program has mapped later and still has. returns whether there are files of the first sort */
 static bool find_entered(const struct carm_tally_map *maps, uint32_t nfiles)
 {
     bool any = false;
@@ -222,7 +223,8 @@ static bool find_entered(const struct carm_tally_map *maps, uint32_t nfiles)
     return any;
 }
 
-/* The entries of a file lead to those of files that were executed before, which are most often in use before. */
+/* Enters the blocks file by file, so that entries with equal places chain to entries of files that were executed
+ * before: these are most often used before, too. */
 static void enter_by_file(enum carm_ready_entered how, uint32_t nfiles)
 {
     static bool done[CARM_TALLY_MAPS + 1];
@@ -240,7 +242,7 @@ static void enter_by_file(enum carm_ready_entered how, uint32_t nfiles)
     }
 }
 
-/* Enters all blocks, first those of the files whose entries programs take as a whole. returns false: no room */
+/* Enters all blocks, first the blocks of files whose entries programs map with the table. returns false: no room */
 static bool put_table(struct carm_ready *to, uint64_t *at, const struct carm_tally_map *maps,
                       uint32_t nfiles)
 {
@@ -256,8 +258,8 @@ static bool put_table(struct carm_ready *to, uint64_t *at, const struct carm_tal
     return table || !any;
 }
 
-/* Fills in all of ready code but the cache's blocks.
- * maps  [nfiles] in the program; a file that is not mapped here has begin 0 */
+/* Fills in all parts of ready code except the cache's blocks.
+ * maps  [nfiles] of the program; a file that is not mapped in this process has begin 0 */
 static void put_all(struct carm_ready *to, const struct carm_tally_map *maps, uint32_t nfiles)
 {
     const struct carm_tally_row *tally =
@@ -300,14 +302,14 @@ void carm_engine_ready(struct carm_ready_job *job)
     }
 }
 
-/* ---- the end of a program, perhaps ---- */
+/* ---- the end of a program, or an exec that may fail ---- */
 
-/* So many new blocks, and of the blocks so far this part, are worth the time. */
+/* New blocks from which on leaving code is worth the time: LEAST, plus a PART-th of the old blocks. */
 enum { LEAST = 64, PART = 8 };
 
-/* The process that has executed the program: a forked child's blocks are a part of those of all. */
+/* The process that has executed the program. Forked children leave nothing: their blocks are a part of all blocks. */
 static int32_t process;
-static bool left; /* once: a program may try to execute another one in many folders */
+static bool left; /* code is left once: a program may try an exec in many folders */
 
 void carm_ready_begin(const struct carm_thread *t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs take blocks from the stock that carm has translated before (harness/translate/layout.h). */
+/* Takes blocks from the stock, which carm has translated (harness/translate/layout.h). */
 #include <string.h>
 
 #include "harness/translate/engine/emit/emit.h"
@@ -76,9 +76,9 @@ static bool add(uint8_t *field, int64_t more)
     return sum == low;
 }
 
-/* Makes the copied code that of this place.
- * alias  from an address of the code to where it is written
- * returns false: it does not reach its data */
+/* Adjusts the copied code to its place.
+ * alias  from an executable address to the writable address of the same byte
+ * returns false: a displacement cannot reach its data */
 static bool fix(const struct carm_stock_block *b, const struct carm_stock_parts *p,
                 const struct carm_block *block, uint8_t *rare, ptrdiff_t alias, uint32_t first_link)
 {
@@ -189,7 +189,7 @@ struct carm_block *carm_stock_take(uint64_t pc, const struct carm_range *range, 
     fill_rows(b, &p, block, rows);
     block->counter = carm_account_rows(rows, b->nrows, &again);
     if (block->counter == UINT32_MAX || !fix(b, &p, block, rare, region->alias, carm_nlinks)) {
-        return NULL; /* its counters stay 0 */
+        return NULL; /* the counters of the block stay 0 */
     }
     block->single = b->copies > 1 ? block->counter + 1 : 0;
     __atomic_fetch_add(&CARM_TALLY->taken, again ? 0 : b->nrows, __ATOMIC_RELAXED);

@@ -208,7 +208,7 @@ void carm_account_now(struct carm_thread *t, const struct carm_block *block, uin
     carm_vectors_load(t);
 }
 
-/* Sites: instructions with counts of their own. */
+/* Sites: instructions with separate counts in each thread. */
 enum { SITE_PLACES = 2 * CARM_TALLY_SITES, SITE_PROBES = 64 };
 
 /* Hash table of sites by address and map. Entries are claimed without a lock and never freed. */
@@ -279,7 +279,7 @@ void carm_account_entered(uint32_t counter)
 static void fill_row(struct carm_tally_row *row, const struct carm_step_counts *c,
                      const struct carm_tally_row *of)
 {
-    memset(row, 0, sizeof *row); /* for comparing */
+    memset(row, 0, sizeof *row); /* memcmp compares the unused bytes, too */
     row->pc = of->pc;
     row->target = of->target;
     row->bytes = of->bytes;
@@ -309,7 +309,7 @@ bool carm_account_row(uint32_t back, struct carm_tally_row *out)
     return true;
 }
 
-/* Whether n counters from number on have these rows. Whether indirect branches enter the code is added. */
+/* Whether n counters from number on have these rows, ignoring CARM_ROW_ENTERED, which is added to their rows. */
 static bool take_again(const struct carm_tally_row *rows, uint32_t n, uint32_t number)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -329,7 +329,7 @@ static bool take_again(const struct carm_tally_row *rows, uint32_t n, uint32_t n
 
 enum { KNOWN_PROBES = 8, KNOWN_PAGE = 1024 };
 
-/* Where a number of the counters of a forked child's code is kept, i-th try: a page for each page of code */
+/* The i-th place that may have the number of the counters of a forked child's code: one page for each page of code */
 static uint32_t *known_at(uint64_t pc, uint32_t i)
 {
     const uint64_t page = (pc >> 12) * 0x9e3779b97f4a7c15ULL >> 32;
@@ -402,14 +402,14 @@ static void add_span(const struct carm_block *block, uint64_t from, uint64_t to,
     }
 }
 
-/* In which copy of a loop. */
+/* The copy of a loop's body that an address of the cache is in. */
 static unsigned copy_at(const struct carm_block *block, uint64_t at)
 {
     uint32_t i = 0;
     while (i < block->nmap && (uint64_t)block->code + carm_maps[block->map + i].cache < at) {
         i++;
     }
-    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): each copy has some
+    // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): each copy has maps
     return i / (block->nmap / block->copies);
 }
 

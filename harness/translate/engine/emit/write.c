@@ -53,7 +53,7 @@ static uint32_t new_link(struct writer *w, uint64_t target, enum carm_exit exit)
     return link;
 }
 
-/* Where an operand relative to rip points to. */
+/* The address of an operand relative to rip. returns false: the instruction has none */
 static bool relative(const struct carm_insn_full *x, uint64_t *to)
 {
     for (unsigned i = 0; i < x->in.operand_count; i++) {
@@ -111,7 +111,7 @@ static void aim_operand(struct writer *w, const uint8_t *begin, unsigned modrm, 
     }
 }
 
-/* Without lzcnt and tzcnt, their prefix means nothing, as the prefix of a segment does. */
+/* On a CPU without lzcnt and tzcnt their prefix is ignored: replaces it by a segment prefix, which is ignored, too. */
 static void hide_prefix(struct writer *w, const struct carm_insn_full *x, const uint8_t *begin)
 {
     enum { REP = 0xf3, DS = 0x3e };
@@ -127,7 +127,7 @@ static void copy(struct writer *w, const struct carm_insn_full *x)
     uint64_t to = 0;
     const uint8_t *begin = w->e.at;
     carm_bytes(&w->e, x->bytes, x->in.length);
-    if (carm_lacks(x)) { /* all others end the counting */
+    if (carm_lacks(x)) { /* lzcnt or tzcnt: all other missing instructions end the counting */
         hide_prefix(w, x, begin);
     }
     if (relative(x, &to)) {
@@ -258,7 +258,7 @@ static uint64_t target_of(const struct carm_insn_full *x)
     return x->pc + x->in.length + x->op[0].imm.value.u;
 }
 
-/* loop and jrcxz, whose condition is rcx alone */
+/* Whether the instruction is loop or jrcxz, whose condition is rcx alone */
 static bool is_counted(const struct carm_insn_full *x)
 {
     return x->in.opcode >= 0xe0 && x->in.opcode <= 0xe3 &&
@@ -310,7 +310,7 @@ static void with_callout(struct writer *w, const struct carm_insn_full *x, enum 
     copy(w, x);
 }
 
-/*     jrcxz zero                  0 repetitions count an instruction
+/*     jrcxz zero                  0 repetitions count as one instruction
  *     mov gs:[s_rep], rcx
  *     rep ...
  *     counter += s_rep - rcx      by not and lea, which leave the flags alone
@@ -422,7 +422,7 @@ static void emit_changed(struct writer *w)
     carm_leave(&w->e, STUB_CALLOUT);
 }
 
-/* mov ecx, [pc + off]; lea ecx, [rcx - bytes]; the ones behind the first: by eax, added to rcx */
+/* First piece: mov ecx, [pc + off]; lea ecx, [rcx - bytes]. Later pieces: with eax, which is added to rcx */
 static void add_piece(struct writer *w, const struct carm_insn_full *first, uint32_t off,
                       unsigned bytes)
 {
@@ -455,7 +455,7 @@ static void check(struct writer *w, const struct carm_insn_full *insns, unsigned
     carm_store(&w->e, AT_S_RAX, RAX);
     for (uint32_t off = 0, some; off < bytes; off += some) {
         some = bytes - off >= 4 ? 4 : bytes - off >= 2 ? 2 : 1;
-        if (some < 4 && bytes >= 4) { /* the last four once more */
+        if (some < 4 && bytes >= 4) { /* the last piece overlaps the one before */
             off = bytes - 4;
             some = 4;
         }
@@ -484,7 +484,7 @@ static void increment(struct writer *w, const struct carm_place *place)
     w->block->inc_end = (uint16_t)(w->e.at - w->block->code);
 }
 
-/* Counted by a mask's lanes. */
+/* Emits an instruction that is counted by its mask's lanes. */
 static void by_lanes(struct writer *w, const struct carm_insn_full *x, struct carm_lanes *lanes)
 {
     if (!carm_account_lanes_counters(x, w->block->file_map, lanes)) {
@@ -570,9 +570,9 @@ static void instruction(struct writer *w, const struct carm_insn_full *x, unsign
     }
 }
 
-/* A loop of one block: the loop may take as long as its counter's increments, each of which waits
- * for the one before. So the code has four copies of the body, and only the last one increments, a
- * counter of four executions.
+/* A loop of one block may take as long as its counter's increments, each of which waits for the
+ * previous one. So the code has four copies of the body, and only the last copy increments a counter
+ * of four executions.
  *     copy 0, jn exit_0; copy 1, jn exit_1; copy 2, jn exit_2; copy 3 with the increment, jcc copy 0; jmp on
  * exit_i: single += i + 1; jmp on */
 enum { COPIES = 4, LOOP_INSNS = 24 };

@@ -14,7 +14,7 @@ void carm_engine_special(struct carm_thread *t);
 void carm_engine_next(struct carm_thread *t);
 void carm_engine_pending(struct carm_thread *t);
 
-/* The block at pc; NULL: given up. Under the lock. */
+/* The block at pc; NULL: the counting is given up. Call with the lock held. */
 static struct carm_block *block_at(struct carm_thread *t, uint64_t pc, bool indirect)
 {
     const char *why = NULL;
@@ -185,9 +185,9 @@ static bool decode_store(struct carm_thread *t, const struct carm_block *block, 
     return decoded;
 }
 
-/* The engine executes fnstenv and its like, with the address that the latest x87 instruction has in the program:
- * position-independent code learns its own address so. Where the memory cannot be written, the instruction itself
- * is executed, and faults. */
+/* The engine executes fnstenv and the like, and stores the program's address of the latest x87 instruction:
+ * position-independent code finds its own address this way. If the memory cannot be written, the instruction
+ * itself is executed, and faults. */
 static void tell_where(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
 {
     enum { ENVIRONMENT = 28, SAVED = 108, EXTENDED = 416, IP = 12, EXTENDED_IP = 8 };
@@ -231,7 +231,7 @@ static void tell_where(struct carm_thread *t, const struct carm_block *block, ui
     }
 }
 
-/* cpuid and xgetbv of the CPU that the program is to see. Another extended control register is the machine's. */
+/* cpuid and xgetbv of the CPU that the program sees. Extended control registers other than XCR0 are the machine's. */
 static void tell_cpu(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
 {
     const struct carm_cpu_view *cpu = &carm_boot.cpu;
@@ -281,14 +281,14 @@ static _Noreturn void mark(struct carm_thread *t, const struct carm_block *block
     go_on(t, pc + (decoded ? x.in.length : 0), false, NULL);
 }
 
-/* A byte that the program could write itself. */
+/* Whether the program could write a byte. */
 static bool is_writable(uint64_t at)
 {
     uint8_t byte;
     return carm_copy_from(&byte, at, sizeof byte) == 0 && carm_copy_to(at, &byte, sizeof byte) == 0;
 }
 
-/* Instruction by instruction, since each has an encoding of its own; the vectors and eax, edx are the program's. */
+/* One case for each instruction, since encodings differ; the vectors, eax and edx are the program's. */
 static void execute_xsave(ZydisMnemonic mnemonic, uint64_t at, uint32_t eax, uint32_t edx)
 {
 #define XSAVE(name)                                                            \
@@ -311,14 +311,14 @@ static void execute_xsave(ZydisMnemonic mnemonic, uint64_t at, uint32_t eax, uin
 #undef XSAVE
 }
 
-/* The engine executes an xsave of x87 state, and corrects the address of the latest x87 instruction in it. What faults,
- * or might, the cache executes. */
+/* The engine executes an xsave of x87 state, and corrects the address of the latest x87 instruction. An xsave that may
+ * fault is executed by the cache. */
 static void xsave(struct carm_thread *t, const struct carm_block *block, uint64_t pc)
 {
     enum { X87 = 1, IP = 8, ALIGNED = 64 };
     struct carm_insn_full x;
     uint64_t at = 0;
-    if (!(t->reg[RAX] & X87)) { /* such as the one of ld.so, at each lazy binding */
+    if (!(t->reg[RAX] & X87)) { /* no x87 state, as in ld.so's xsave at each lazy binding */
         return;
     }
     bool done = decode_store(t, block, pc, &x, &at) && at % ALIGNED == 0;
@@ -376,7 +376,7 @@ void carm_engine_callout(struct carm_thread *t)
         flags(t, block, link->target);
         break;
     default:
-        carm_lock(); /* of the decoder's ranges */
+        carm_lock(); /* the decoder reads the ranges */
         carm_account_now(t, block, link->target, &t->mid_delta);
         carm_unlock();
         carm_account_extra(t, block, link->target, &t->mid_delta, 1);

@@ -58,7 +58,7 @@ void carm_region_close(struct carm_thread *t)
     }
 }
 
-/* Processes share the marks: one that is killed in here leaves the lock behind. returns false when it was not to be had */
+/* Processes share the marks: a process that is killed with the lock leaves it taken. returns false: it stays taken */
 static bool lock_marks(void)
 {
     enum { TRIES = 1 << 20 }; /* a holder needs some 10 us: about 10 ms */
@@ -82,7 +82,7 @@ static struct carm_tally_mark *mark_at(uint32_t number)
     return (struct carm_tally_mark *)(CARM_TALLY_AT + CARM_TALLY_MARKS_AT) + number;
 }
 
-/* The number of the mark of a name, made when it is new; CARM_TALLY_MARKS = there is no more room. */
+/* Finds or adds the mark of a name. returns its number; CARM_TALLY_MARKS = no room */
 static uint32_t find_mark(uint64_t name_at, uint64_t iterations)
 {
     char name[CARM_MARK_NAME_MAX] = "";

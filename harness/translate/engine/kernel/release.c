@@ -8,7 +8,7 @@
 #include "harness/translate/layout.h"
 #include "harness/translate/records.h"
 
-/* Memory that stays, beside the engine's code: the thread's state for carm_go_native, and a
+/* Memory that stays mapped, beside the engine's code: the thread's state for carm_go_native, and a
  * stack, on which a handler of the program may begin before the thread is back on the program's
  * stack. */
 static struct carm_thread last __attribute__((aligned(CARM_PAGE)));
@@ -65,7 +65,7 @@ uint64_t carm_release_bytes(bool data)
                       (boot->addresses ? CARM_RECORDS_BYTES : 0);
 }
 
-/* A thread that has ended has given its slot back, and touches nothing but the engine's code from then on. */
+/* A thread that has given its slot back uses only the engine's code from then on, so it does not count. */
 bool carm_release_alone(const struct carm_thread *t)
 {
     if (carm_pages_shared || carm_memory_borrowed(t->clone_flags)) {

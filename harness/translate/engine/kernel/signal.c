@@ -90,7 +90,7 @@ long carm_signal_action(struct carm_thread *t, int signo, const struct carm_acti
     struct carm_action *is = &t->actions->of[signo];
     *old = *is;
     if (!set) {
-        /* inherited from before the exec: ignored or not */
+        /* before the first change: whether the signal is ignored is inherited over the exec */
         if (is->handler == 0) {
             struct carm_action kernels = {.handler = 0};
             carm_sys4(SYS_rt_sigaction, (uint64_t)signo, 0, (uint64_t)&kernels,
@@ -107,7 +107,7 @@ long carm_signal_action(struct carm_thread *t, int signo, const struct carm_acti
     }
     if (set->handler > 1) {
         rc = install(signo, set->flags);
-        install(TRAP, 0); /* which leads to exact places */
+        install(TRAP, 0); /* the engine's single steps need this handler */
     } else if (signo != TRAP) {
         rc = kernel_action(signo, set);
     }
@@ -232,7 +232,7 @@ static void tell_x87(uint64_t at)
     memcpy((void *)at, &ip, sizeof ip);
 }
 
-/* uc is exact: the program's handler is called when on_signal has returned.
+/* Delivers a signal; uc must be exact. The program's handler is called when on_signal has returned.
  * mask  the program's */
 static void deliver(struct carm_thread *t, struct carm_ucontext *uc,
                     const struct carm_siginfo *given, carm_sigset mask)
@@ -446,7 +446,7 @@ static void on_trap(struct carm_thread *t, struct carm_ucontext *uc,
         if (t->trap_signal) {
             t->trap_signal = 0;
             deliver(t, uc, info, t->pending ? t->saved_mask : uc->mask);
-            if (t->pending) { /* later */
+            if (t->pending) { /* to be delivered later */
                 for (uint32_t i = 0; i < t->npending; i++) {
                     send_again(t, &t->queue[i]);
                 }
@@ -500,7 +500,7 @@ static void on_signal(int signo, struct carm_siginfo *info, struct carm_ucontext
         t->stepping = 0;
         return;
     }
-    if (t->detached) { // NOLINT(bugprone-branch-clone): the questions come in this order
+    if (t->detached) { // NOLINT(bugprone-branch-clone): the order of the conditions matters
         deliver(t, uc, info, uc->mask);
     } else if (in_engine(uc->rip)) {
         defer(t, uc, info);
@@ -534,7 +534,7 @@ void carm_signal_sigreturn(struct carm_thread *t)
     struct carm_altstack old;
     const struct carm_altstack set = uc->stack;
     const uint64_t rsp = t->reg[RSP];
-    t->reg[RSP] = uc->rsp; /* the kernel asks where the stack is after the return */
+    t->reg[RSP] = uc->rsp; /* the kernel compares with the stack pointer after the return */
     carm_signal_stack(t, &set, &old);
     t->next = uc->rip;
     uc->rip = (uint64_t)(uintptr_t)carm_entry_next;

@@ -16,7 +16,7 @@ void carm_engine_start(void)
 {
     struct carm_boot *boot = &carm_boot;
     carm_ranges_begin(boot);
-    /* left out of core files: both are large and mostly empty; without a stock nothing is there */
+    /* left out of core files, as both are large and mostly empty; fails without effect if there is no stock */
     carm_sys4(SYS_madvise, CARM_TALLY_AT, CARM_TALLY_FIRST_BYTES, MADV_DONTDUMP, 0);
     carm_sys4(SYS_madvise, CARM_STOCK_AT, CARM_STOCK_BYTES, MADV_DONTDUMP, 0);
     carm_sys4(SYS_madvise, CARM_READY_AT, CARM_READY_BYTES, MADV_DONTDUMP, 0);
@@ -25,7 +25,7 @@ void carm_engine_start(void)
     struct carm_thread *t = carm_thread_take(NULL);
     if (!t || !carm_cache_open() || !carm_account_open()) {
         carm_give_up(no_memory);
-        static struct carm_thread none; /* enough to go on as if nothing had been */
+        static struct carm_thread none; /* enough state to go on uncounted */
         t = t ? t : &none;
         t->self = t;
     }

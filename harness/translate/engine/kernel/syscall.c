@@ -255,7 +255,7 @@ static long alternate(struct carm_thread *t)
     return rc;
 }
 
-/* The call is not made after all: subtracts it, since its block has counted it. */
+/* The call is not made now: subtracts it from the counts, since its block has counted it. */
 static _Noreturn void not_now(struct carm_thread *t)
 {
     t->slot->extra.instructions--;
@@ -264,24 +264,26 @@ static _Noreturn void not_now(struct carm_thread *t)
     carm_deliver(t);
 }
 
-/* While other threads need the engine's memory, it stays. It is locked where it is in use, not all filled. */
+/* mlockall while other threads need the engine's memory, which stays mapped. Its pages in use are locked; the others
+ * are not populated. */
 static _Noreturn void lock_all(struct carm_thread *t)
 {
     const long result = carm_sys2(SYS_mlockall, t->reg[RDI] | MCL_ONFAULT, 0);
-    if (result == -ENOMEM) { /* more than it may lock, perhaps because of the engine's */
+    if (result ==
+        -ENOMEM) { /* more than the program may lock, perhaps because of the engine's pages */
         carm_give_up(locks);
     }
     finish(t, result);
 }
 
-/* A limit that leaves the program as much memory as without the engine's, but not above the present hard limit. */
+/* A limit that leaves the program as much memory as without the engine, but not above the present hard limit. */
 static uint64_t raised(uint64_t limit, uint64_t more, uint64_t most)
 {
     const uint64_t room = most > limit ? most - limit : 0;
     return limit + (more < room ? more : room);
 }
 
-/* While other threads need the engine's memory, it stays, and the limit is higher by it. */
+/* A limit of memory while other threads need the engine's memory, which stays mapped: raises the limit by its size. */
 static _Noreturn void limit_beside(struct carm_thread *t)
 {
     const uint64_t *r = t->reg;
@@ -305,7 +307,8 @@ static _Noreturn void limit_beside(struct carm_thread *t)
     finish(t, result);
 }
 
-/* A program whose other threads are at work would count more of their work meanwhile, and a signal could end it. */
+/* Leaves ready code, unless other threads run: these would count more code meanwhile, and a signal could end the
+ * program. */
 static void leave_code(const struct carm_thread *t)
 {
     if (carm_ready_wanted(t) && carm_release_alone(t)) {

@@ -201,7 +201,7 @@ long carm_thread_clone(struct carm_thread *t, long nr)
     prepare(child, t, &request, mask);
     if (forks) {
         carm_view_forks();
-        carm_lock(); /* the child finds everything in order */
+        carm_lock(); /* the child must find consistent tables */
         carm_translate_for_children(t);
     }
     const long result =

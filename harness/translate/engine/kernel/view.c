@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a program is shown in place of files and random numbers that differ from run to run or because it is counted,
- * and a note of all else that may change its counts. */
+/* Replaces files and random numbers that differ from run to run, or because the program is counted, and notes all other
+ * inputs that may change counts. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include "harness/translate/layout.h"
 #include "harness/translate/records.h"
 
-enum { PATH_ROOM = 48 }; /* the longest has 20 digits and 14 letters */
+enum { PATH_ROOM = 48 }; /* the longest path has 20 digits and 14 letters */
 
 static void note(enum carm_varies what)
 {
@@ -37,14 +37,14 @@ static bool is_own(uint64_t at)
 }
 
 struct lines {
-    uint64_t begin; /* number at the begin of the line, as far as it is read */
-    bool inside;    /* behind the number */
+    uint64_t begin; /* number at the begin of the line, from the digits read so far */
+    bool inside;    /* the number is complete */
     bool own;       /* the line is left out */
     size_t held;    /* digits of the number in `digits` */
     char digits[16];
 };
 
-/* Copies lines of /proc/PID/maps, without those of the engine, however they are cut into pieces.
+/* Copies lines of /proc/PID/maps, without the engine's lines. Input may be cut into pieces anywhere.
  * to  [n + sizeof s->digits]
  * returns the bytes in it */
 static size_t keep_lines(struct lines *s, const char *from, size_t n, char *to)
@@ -82,7 +82,7 @@ static long copy_maps(const char *path)
     const long to =
         from < 0 ? from : carm_sys2(SYS_memfd_create, (uint64_t)(uintptr_t) "maps", MFD_CLOEXEC);
     long got = to < 0 ? to : 1;
-    carm_lock(); /* the engine maps nothing meanwhile */
+    carm_lock(); /* so that the engine maps nothing meanwhile */
     while (got > 0) {
         got = carm_sys4(SYS_read, (uint64_t)from, (uint64_t)in, sizeof in, 0);
         const size_t n = got > 0 ? keep_lines(&lines, in, (size_t)got, out) : 0;
@@ -114,12 +114,12 @@ static const char *path_of(char *room, const char *head, uint64_t number, const 
     return at;
 }
 
-/* Opens /proc/self/maps without the engine's memory, of which the addresses, and the numbers of the files, are others
- * in each run: libsigsegv and gnulib's c-stack read it at each start. The copy is of the time of opening.
+/* Opens a copy of /proc/self/maps without the engine's lines, whose addresses and inode numbers differ from run to run:
+ * libsigsegv and gnulib's c-stack read the file at each start. The copy is made when the file is opened.
  * returns its descriptor, the smallest free one, or -1 */
 static long open_maps(const char *path, uint64_t flags)
 {
-    static const uint64_t least = UINT64_C(16) << 20; /* of a file that the program may write */
+    static const uint64_t least = UINT64_C(16) << 20; /* least RLIMIT_FSIZE for the copy */
     struct rlimit limit;
     char room[PATH_ROOM];
     if (carm_sys4(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (uint64_t)&limit) != 0 ||
@@ -131,7 +131,7 @@ static long open_maps(const char *path, uint64_t flags)
         return -1;
     }
     const char *name = path_of(room, "/proc/self/fd/", (uint64_t)file, "");
-    /* read-only, from its begin on, in the place of the one that writes: the smallest number, or the next */
+    /* opened again read-only, at the begin, and given the descriptor number of the writing one */
     const long again = carm_sys4(SYS_open, (uint64_t)(uintptr_t)name, O_RDONLY | O_CLOEXEC, 0, 0);
     const long result =
         again < 0 ? -1 : carm_sys4(SYS_dup3, (uint64_t)again, (uint64_t)file, flags & O_CLOEXEC, 0);
@@ -147,15 +147,14 @@ static bool is_maps(const char *path)
            strcmp(path, path_of(room, "/proc/", pid, "/maps")) == 0;
 }
 
-static bool random_files; /* the program has opened one */
+static bool random_files; /* the program has opened a file of random numbers */
 
 bool carm_view_open(struct carm_thread *t, enum carm_reg path, long *result)
 {
     char asked[32]; /* longer than each name below */
     const uint64_t flags = path == RDI ? t->reg[RSI] : t->reg[RDX];
     const struct carm_cpu_view *cpu = &carm_boot.cpu;
-    for (size_t i = 0; i < sizeof asked;
-         i++) { /* the path may end just before memory that is not there */
+    for (size_t i = 0; i < sizeof asked; i++) { /* the path may end just before unmapped memory */
         const size_t some = sizeof asked - i;
         if (carm_copy_from(asked + i, t->reg[path] + i, some) == 0) {
             break;
@@ -187,7 +186,7 @@ bool carm_view_open(struct carm_thread *t, enum carm_reg path, long *result)
     return *result >= 0;
 }
 
-static uint64_t state; /* of this process; 0 = nothing was asked for yet */
+static uint64_t state; /* of this process's generator; 0 = not used yet */
 
 /* splitmix64; source: Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014 */
 static uint64_t mix(uint64_t x)
@@ -201,7 +200,7 @@ static uint64_t next_random(void)
 {
     static const uint64_t step = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t is = 0;
-    /* another start for each program of a run, so that two of them draw other names of files */
+    /* another start for each program of a run, so that two programs draw different names of files */
     (void)__atomic_compare_exchange_n(&state, &is, mix(carm_boot.program + UINT64_C(1)) | 1, false,
                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return mix(__atomic_add_fetch(&state, step, __ATOMIC_RELAXED));

@@ -16,8 +16,8 @@ static bool on_stack(const ZydisDecodedOperand *o)
     return o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o->mem.base == ZYDIS_REGISTER_RSP;
 }
 
-/* Where the stack pointer will be when a hidden operand of the stack is accessed; pop [rsp + 8] counts
- * from behind the pop. */
+/* Change of the stack pointer before a hidden operand of the stack is accessed; the address of pop [rsp + 8] uses the
+ * stack pointer after the pop. */
 static int64_t moved(const struct carm_insn_full *x, const ZydisDecodedOperand *o)
 {
     const bool stores = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;

@@ -138,7 +138,7 @@ static void next_chunk(struct carm_thread *t)
     t->chunk->program = carm_boot.program;
     t->chunk->window =
         t->in_window == OUTSIDE ? 0 : 2 * t->windows + (t->in_window == IN_SECOND_HALF);
-    /* waiting for carm is no time of the program's */
+    /* the chunk begins at the end of the one before: waiting for carm does not count as the program's time */
     __atomic_store_n(&t->chunk->begin, t->since ? t->since : now(), __ATOMIC_RELEASE);
     t->records = CARM_RECORDS_AT + CARM_CHUNKS_AT +
                  (uint64_t)(t->chunk - RECORDS->chunks) * CARM_CHUNK_BYTES;
@@ -253,7 +253,7 @@ static void write_down(struct carm_thread *t, uint64_t address, uint32_t what, u
         record->what = what;
         t->records += sizeof *record;
         t->mid_records++;
-        if (t->left >= CARM_BLOCK_RECORDS) { /* a record less for the blocks to come */
+        if (t->left >= CARM_BLOCK_RECORDS) { /* one record less for later blocks */
             t->left--;
             t->given--;
         }
@@ -302,7 +302,7 @@ unsigned carm_addresses_of(const struct carm_insn_full *x)
     return carm_account_calls(x) || carm_boot.sample.wanted ? 0 : carm_accesses_of(x, accesses);
 }
 
-/* Exit of the block in work that is taken when the chunk has no room. */
+/* Exit of the current block for a chunk without room. */
 static struct no_room {
     uint8_t *from, *back;
     uint32_t link;
@@ -506,8 +506,8 @@ void carm_addresses_repeated(struct carm_thread *t, const struct carm_block *blo
     }
 }
 
-/* The number of records that were written of the instruction at pc. With sampling, some accesses
- * have none. */
+/* The number of records that were written for the instruction at pc. With sampling, some accesses
+ * have no record. */
 static unsigned recorded(const struct carm_thread *t, const struct carm_block *block, uint64_t pc,
                          unsigned most)
 {

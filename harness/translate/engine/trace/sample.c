@@ -25,8 +25,8 @@ struct group {
     uint8_t *look, *from,
         *back;    /* the look's code, the displacement of its jump to the records, and the place
                    * to which the records return */
-    int borrowed; /* register borrowed for the look when the block keeps none or it cannot be
-                   * used */
+    int borrowed; /* register borrowed for the look, if the block keeps none or the kept one cannot
+                   * be used */
 };
 
 struct member {
@@ -34,7 +34,7 @@ struct member {
     struct carm_access access; /* as seen from the group's first instruction */
 };
 
-/* State of the block in work. */
+/* State of the current block. */
 static struct group groups[MEMBERS];
 static struct member members[MEMBERS];
 static unsigned ngroups, nmembers;
@@ -45,7 +45,7 @@ static uint64_t
 static unsigned lanes_left; /* of BLOCK_LANES */
 static int kept;            /* register */
 static unsigned kept_until; /* index of the instruction that overwrites the register; the number
-                             * of instructions = none does */
+                             * of instructions = no instruction does */
 
 static ZydisRegister whole(ZydisRegister reg)
 {
@@ -210,7 +210,7 @@ static uint32_t regs_of(const struct carm_insn_full *x)
     return regs;
 }
 
-/* Not rsp and r12, whose addresses have another form. */
+/* Registers that can be kept: not rsp and r12, whose addresses have another encoding. */
 static const uint8_t candidates[] = {RCX, RAX, RDX, RBX, RSI, RDI, RBP,
                                      R8,  R9,  R10, R11, R13, R14, R15};
 
@@ -476,9 +476,9 @@ static void lane_address(struct carm_emit *e, unsigned reg, const ZydisDecodedOp
     carm_word32(e, (uint32_t)m->disp.value);
 }
 
-/* Looks at the lines of all lanes of a gather or scatter, inactive ones too: a callout for each execution takes a
+/* Looks at the lines of all lanes of a gather or scatter, also inactive ones: a callout for each execution would take a
  * microsecond, 800 times the gather.
- * returns the displacement of the jump where one is recorded; NULL = there is no such code for it */
+ * returns the displacement of the jump that is taken if a line is recorded; NULL = no such code for this instruction */
 static uint8_t *look_at_lanes(struct carm_emit *e, const struct carm_insn_full *x,
                               const ZydisDecodedOperandMem *m, bool free, int *borrowed)
 {
@@ -501,7 +501,7 @@ static uint8_t *look_at_lanes(struct carm_emit *e, const struct carm_insn_full *
     for (unsigned i = 0; i < lanes; i++) {
         lane_address(e, (unsigned)reg, m, i, wide);
         class_in(e, (unsigned)reg);
-        /* an element that goes on into the next line is rare: its begin decides */
+        /* the line of an element's begin decides: elements across two lines are rare */
         jumps[i] = jump(e, (unsigned)reg, free, AT_OWN);
     }
     if (!own) {
@@ -555,8 +555,8 @@ static void own_in_rcx(struct carm_emit *e, unsigned ahead)
     carm_word32(e, AT_OWN);
 }
 
-/*     jrcxz, where the line is not recorded: to where the access goes on into the next line, and is not
- *     recorded either
+/*     jrcxz, if neither the line of the begin nor the next line, into which the access may go on, is
+ *     recorded
  *     a record; left -= 1 */
 static void record(struct carm_emit *e, const struct member *m, const struct carm_block *block,
                    const char **why)
@@ -587,7 +587,7 @@ static void record(struct carm_emit *e, const struct member *m, const struct car
 /*     movzx ecx, left >> 8 & 255
  *     jrcxz full
  *     jmp on
- * full: to the engine, and look again: nothing has been recorded
+ * full: to the engine, then back to the look: nothing has been recorded yet
  * on: the records */
 static void group_records(struct carm_emit *e, unsigned g, const struct carm_block *block,
                           const char **why)
