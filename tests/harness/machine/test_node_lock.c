@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One measuring process for each node: turns, ranks that stand aside, and a lock that ends with its
  * process. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -39,6 +41,65 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
+static char said[512];
+
+static void keep(const char *text)
+{
+    (void)snprintf(said, sizeof said, "%s", text);
+}
+
+static struct {
+    size_t naps;         /* so far */
+    size_t stop_at;      /* nap at which the user stops carm; 0 = none */
+    int refuses[2];      /* errno of the next two locks; 0 = none */
+    const char *loadavg; /* text of the kernel's file; NULL = its own, "" = there is none */
+    int nice;            /* of this process; -1 = its own */
+} kernel = {.nice = -1};
+
+#define REAL(name, ...)                                        \
+    static __typeof__(name) *real;                             \
+    void *const found = real ? NULL : dlsym(RTLD_NEXT, #name); \
+    if (found) {                                               \
+        memcpy(&real, &found, sizeof real);                    \
+    }                                                          \
+    return real(__VA_ARGS__)
+
+/* In place of the library's. */
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    interrupted = ++kernel.naps == kernel.stop_at ? 1 : interrupted;
+    REAL(nanosleep, time, left);
+}
+
+int flock(int fd, int how)
+{
+    if (kernel.refuses[0]) {
+        errno = kernel.refuses[0];
+        kernel.refuses[0] = kernel.refuses[1];
+        kernel.refuses[1] = 0;
+        return -1;
+    }
+    REAL(flock, fd, how);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    if (kernel.loadavg && strcmp(path, "/proc/loadavg") == 0) {
+        return *kernel.loadavg
+                   ? fmemopen((void *)(uintptr_t)kernel.loadavg, strlen(kernel.loadavg), "r")
+                   : NULL;
+    }
+    REAL(fopen, path, mode);
+}
+
+int getpriority(__priority_which_t which, id_t who)
+{
+    if (kernel.nice >= 0) {
+        return kernel.nice;
+    }
+    REAL(getpriority, which, who);
+}
+
 static struct carm_job rank(const char *step, long n)
 {
     struct carm_job job = {.id = "77", .ranked = *step != '\0', .rank = n};
@@ -50,7 +111,7 @@ static int try_lock(struct carm_node_lock *lock, const char *step, long n, const
                     const char *output)
 {
     const struct carm_job job = rank(step, n);
-    const struct carm_observer observer = {.stop = &interrupted};
+    const struct carm_observer observer = {.stop = &interrupted, .say = keep};
     return carm_node_lock_open_in(lock, folders, &job, command, output, NULL, &observer, NULL);
 }
 
@@ -132,6 +193,10 @@ TEST_BETWEEN(aside, set_up, tear_down)
         if (n != 2) {
             assert_int_equal(try_lock(&lock, "step", n, "build", "m.json"), CARM_NODE_ASIDE);
             assert_int_equal(lock.fd, -1);
+            char words[80];
+            (void)snprintf(words, sizeof words,
+                           "rank %ld: rank 2 measures this node, nothing is left to do here", n);
+            assert_string_equal(said, words);
         }
     }
     /* another output and another command are other work: they would wait */
@@ -144,18 +209,12 @@ TEST_BETWEEN(aside, set_up, tear_down)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static char said[512];
-
-static void keep(const char *text)
-{
-    (void)snprintf(said, sizeof said, "%s", text);
-}
-
 static int try_wait(const char *wait, struct carm_err *failure)
 {
     struct carm_node_lock lock;
     const struct carm_job job = rank("", 0);
-    const struct carm_observer observer = {.say = keep};
+    const struct carm_observer observer = {.say = keep, .stop = &interrupted};
+    kernel.naps = 0;
     return carm_node_lock_open_in(&lock, folders, &job, "build", "m.json", wait, &observer,
                                   failure);
 }
@@ -180,6 +239,13 @@ TEST_BETWEEN(wait, set_up, tear_down)
     assert_non_null(strstr(err.text, text));
     assert_non_null(strstr(err.text, "--wait 0 is over"));
     assert_string_equal(said, "");
+    assert_int_equal(kernel.naps, 1); /* the second look decides ... */
+    kernel.stop_at = 1;
+    assert_refused(try_wait("9", &err), -CARM_EINTR, "interrupted while another process measured");
+    assert_non_null(
+        strstr(said, "waiting for at most 9 s (--wait): process ")); /* ... and waits are told */
+    kernel.stop_at = 0;
+    interrupted = 0;
     assert_int_equal(try_wait("0.3", &err), -CARM_EIO);
     assert_non_null(strstr(said, "waiting for at most 0 s (--wait): process "));
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -192,6 +258,36 @@ TEST_BETWEEN(wait, set_up, tear_down)
     assert_non_null(
         strstr(err.text, "another process has locked this node (`fuser /tmp/carm-lock"));
     assert_int_equal(fclose(file), 0);
+    /* a holder without a job has no name but its command's */
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(flock(fileno(file), LOCK_EX), 0);
+    assert_true(fprintf(file, "carm-node/1 measures %ld 0 0000000000000000 build %60s\n",
+                        (long)getpid(), "") > 0);
+    assert_int_equal(fflush(file), 0);
+    assert_int_equal(try_wait("0", &err), -CARM_EIO);
+    assert_non_null(strstr(err.text, " (carm build) has measured this node for "));
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A signal that interrupts the lock is no failure; a file system without locks is one, with a warning. */
+TEST_BETWEEN(locks_that_fail, set_up, tear_down)
+{
+    struct carm_node_lock lock;
+    said[0] = '\0';
+    kernel.refuses[0] = EINTR;
+    assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), 0);
+    assert_true(lock.fd >= 0);
+    assert_string_equal(said, "");
+    carm_node_lock_close(&lock, true);
+    kernel.refuses[0] = EINTR;
+    kernel.refuses[1] = ENOLCK;
+    assert_int_equal(try_lock(&lock, "", 0, "build", "m.json"), 0);
+    assert_int_equal(lock.fd, -1);
+    assert_non_null(strstr(said, "warning: no lock on this node (/tmp/carm-lock-"));
+    assert_non_null(strstr(
+        said,
+        ".lock cannot be locked: No locks available): nothing else should measure here meanwhile"));
 }
 
 /* A rank that starts late finds the work done; one whose forerunner failed does it. */
@@ -203,6 +299,7 @@ TEST_BETWEEN(late, set_up, tear_down)
     assert_int_equal(try_lock(&lock, "step", 0, "build", "m.json"), 0);
     carm_node_lock_close(&lock, true);
     assert_int_equal(try_lock(&lock, "step", 1, "build", "m.json"), CARM_NODE_ASIDE);
+    assert_string_equal(said, "rank 1: rank 0 has measured this node, nothing is left to do here");
     assert_int_equal(try_lock(&lock, "step", 1, "build", "r1.json"), 0);
     carm_node_lock_close(&lock, false);
     assert_int_equal(try_lock(&lock, "step", 2, "build", "r1.json"), 0);
@@ -274,24 +371,29 @@ static int without_input(void)
     (void)snprintf(link, sizeof link, "%s%s", link_folder, path + strlen(folder));
     (void)umask(077);
     (void)close(0);
-    for (int links = 0; links < 2; links++) {
-        errno = links ? ENOENT : 0;
-        if (carm_node_lock_open_in(&lock, both, &job, "build", "m.json", "0", &observer, &err) ||
+    for (int links = 0; links < 3; links++) { /* none, one, and a folder without */
+        errno = ENOENT;
+        if (carm_node_lock_open_in(&lock, both + (links == 2), &job, "build", "m.json", "0",
+                                   &observer, &err) ||
             lock.fd != 0 || stat(lock.path, &st) != 0 || (st.st_mode & 0777) != 0666) {
             return 1 + links;
         }
+        const int held = fcntl(0, F_DUPFD, 3); /* keeps the lock */
+        (void)close(0);
         if (carm_node_lock_open_in(&second, both + 1, &job, "build", "m.json", "0", &observer,
                                    &err) != -CARM_EIO ||
-            second.fd != -1) {
-            return 3 + links;
+            second.fd != -1 || fcntl(0, F_GETFD) != -1) {
+            return 4 + links;
         }
+        (void)dup2(held, 0);
+        (void)close(held);
         carm_node_lock_close(&lock, true);
         if (lock.fd != -1 || fcntl(0, F_GETFD) != -1) {
-            return 5 + links;
+            return 7 + links;
         }
-        if (!links && (mkdir(link_folder, 0777) != 0 || chmod(link_folder, 0777) != 0 ||
-                       symlink(path, link) != 0)) {
-            return 7;
+        if (links == 0 && (mkdir(link_folder, 0777) != 0 || chmod(link_folder, 0777) != 0 ||
+                           symlink(path, link) != 0)) {
+            return 10;
         }
     }
     (void)unlink(link);
@@ -301,7 +403,7 @@ static int without_input(void)
     if (mkfifo(path, 0666) != 0 ||
         carm_node_lock_open_in(&lock, both + 1, &job, "build", "m.json", "0", &observer, &err) ||
         lock.fd != -1 || !*said) {
-        return 8;
+        return 11;
     }
     return 0;
 }
@@ -338,18 +440,19 @@ TEST_BETWEEN(a_pipe_is_no_lock, set_up, tear_down)
 TEST_BETWEEN(records_have_their_length, set_up, tear_down)
 {
     static const struct {
-        const char *pid, *rank, *what;
+        const char *pid, *rank, *zero, *what;
         int age; /* seconds */
         bool known;
-    } rows[] = {{"1", "0", "build", 0, true},
-                {"1", "0", "build", 590, true},
-                {"1", "0", "build", 600, false},
-                {"1", "1", "build", 0, false}, /* this rank itself */
-                {"1000000000000000000", "-100000000000000000", "build", 0, true},
-                {"10000000000000000000", "0", "build", 0, false},
-                {"1", "-1000000000000000000", "build", 0, false},
-                {"1", "0", "0123456789012345678901234567890", 0, true},
-                {"1", "0", "01234567890123456789012345678901", 0, false}};
+    } rows[] = {{"1", "0", "", "build", 0, true},
+                {"1", "0", "", "build", 590, true},
+                {"1", "0", "", "build", 600, false},
+                {"1", "1", "", "build", 0, false}, /* this rank itself */
+                {"1000000000000000000", "-100000000000000000", "", "build", 0, true},
+                {"10000000000000000000", "0", "", "build", 0, false},
+                {"1", "-1000000000000000000", "", "build", 0, false},
+                {"1", "0", "", "0123456789012345678901234567890", 0, true},
+                {"1", "0", "", "01234567890123456789012345678901", 0, false},
+                {"1", "0", "0", "build", 0, false}};
     char path[256];
     lock_path(path, sizeof path);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -361,8 +464,8 @@ TEST_BETWEEN(records_have_their_length, set_up, tear_down)
         carm_node_lock_close(&lock, false);
         FILE *file = fopen(path, "w");
         assert_non_null(file);
-        assert_true(fprintf(file, "carm-node/1 done %s %s %016llx %s job 77\n", rows[i].pid,
-                            rows[i].rank, identity, rows[i].what) > 0);
+        assert_true(fprintf(file, "carm-node/1 done %s %s %s%016llx %s job 77\n", rows[i].pid,
+                            rows[i].rank, rows[i].zero, identity, rows[i].what) > 0);
         assert_int_equal(fclose(file), 0);
         assert_int_equal(utimensat(0, path, then, 0), 0);
         const int rc = try_lock(&lock, "step", 1, "build", "m.json");
@@ -387,6 +490,7 @@ TEST_BETWEEN(the_folder_is_chosen, set_up, tear_down)
     assert_int_equal(setenv("CARM_LOCK_DIR", "", 1), 0);
     assert_ok(carm_node_lock_open(&lock, "build", "m.json", "100", &observer, &err));
     assert_string_not_equal(lock.path, path);
+    assert_non_null(strstr(lock.path, "/carm-")); /* in one of the usual folders */
     carm_node_lock_close(&lock, false);
     assert_int_equal(unsetenv("CARM_LOCK_DIR"), 0);
 }
@@ -414,27 +518,32 @@ TEST(a_part_of_a_node_is_told)
     }
 }
 
-/* With nice, beside a process that runs. */
+/* With nice, beside a process that runs or waits for a processor. */
 TEST(nice_is_told)
 {
-    int status = -1;
-    const pid_t pid = fork();
-    if (pid == 0) {
+    static const struct {
+        int nice;
+        const char *loadavg;
+        bool told;
+    } rows[] = {{1, "0.1 0.2 0.3 2/99 7\n", true},
+                {19, "0 0 0 3/9 7\n", true},
+                {5, "0 0 0 1/99 7\n", false},
+                {0, "0 0 0 5/99 7\n", false},
+                {5, "", false},
+                {5, "no number\n", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct carm_observer observer = {.say = keep};
         const struct carm_topo topo = {.pus = 4, .machine_pus = 4};
         const struct carm_job job = {.ranked = false};
-        const pid_t beside = fork();
-        (void)alarm(beside == 0 ? 20 : 0);
-        while (beside == 0) {
-        }
-        for (int i = 0; i < 200 && nice(i == 0) > 0 && !*said; i++) {
-            (void)usleep(1000);
-            carm_node_warn(&observer, &job, &topo);
-        }
-        (void)kill(beside, SIGKILL);
-        (void)waitpid(beside, NULL, 0);
-        _exit(strstr(said, "warning: carm runs with nice ") ? 0 : 1);
+        char words[64];
+        (void)snprintf(words, sizeof words, "warning: carm runs with nice %d, so", rows[i].nice);
+        said[0] = '\0';
+        kernel.nice = rows[i].nice;
+        kernel.loadavg = rows[i].loadavg;
+        carm_node_warn(&observer, &job, &topo);
+        kernel.nice = -1;
+        kernel.loadavg = NULL;
+        assert_int_equal(strncmp(said, words, strlen(words)) == 0, rows[i].told);
+        assert_int_equal(*said != '\0', rows[i].told);
     }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
 }
