@@ -70,7 +70,7 @@ TEST(numbers_of_nodes)
     struct carm_fleet_group groups[] = {
         {.now = {.n = 3, .judged = now}, .drift = {.n = 2, .judged = drift}},
         {.now = {.n = 2, .judged = other}}};
-    struct carm_fleet_row rows[] = {{.machine = 0}, {.machine = CARM_FLEET_NONE}, {.machine = 1}};
+    struct carm_fleet_row rows[] = {{.machine = CARM_FLEET_NONE}, {.machine = 0}, {.machine = 1}};
     const struct carm_fleet fleet = {.groups = groups, .ngroups = 2, .rows = rows, .nrows = 3};
     assert_int_equal(carm_fleet_count(&fleet, false, CARM_FLEET_SLOW), 3);
     assert_int_equal(carm_fleet_count(&fleet, false, CARM_FLEET_SOUND), 1);
