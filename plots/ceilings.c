@@ -9,9 +9,10 @@
 #include "plots/labels.h"
 #include "plots/roofline.h"
 
-enum { DASHES = 5 }; /* that gnuplot's terminals have */
+enum { DASHES = 5 }; /* dash types of gnuplot's terminals */
 
-/* The palette of plots/scripts/common.gp: memory, compute; of roofs on each other one for each set. */
+/* A line's colour in the palette of plots/scripts/common.gp: for memory or compute; if several sets' roofs are
+ * overlaid, for the set. */
 static unsigned line_rgb(size_t set, size_t nsets, bool compute, bool roof, bool aside)
 {
     if (nsets > 1) {
@@ -20,7 +21,8 @@ static unsigned line_rgb(size_t set, size_t nsets, bool compute, bool roof, bool
     return roof ? 0x000000 : aside ? 0x707070 : compute ? 0x0072b2 : 0xb34700;
 }
 
-/* One side of a set: its roof and, of a set alone, its ceilings. lowest  out: the lowest ceiling */
+/* Adds one side of a set: its roof and, if the pane has one set, its ceilings. lowest out: the
+ * lowest ceiling */
 static void add_side(const struct carm_plot_pane *pane, size_t which, bool compute,
                      struct carm_scene *scene, struct carm_scene_side *to, double *lowest)
 {
@@ -106,7 +108,7 @@ static int fill_scene(const struct carm_plot_pane *pane, struct carm_scene *scen
 static int put_pane(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                     const struct carm_plot_pane *pane, struct carm_err *err)
 {
-    const struct carm_plot_input sets = {.nmodels = pane->n}; /* points: none */
+    const struct carm_plot_input sets = {.nmodels = pane->n}; /* no points */
     struct carm_scene *scene = calloc(1, sizeof *scene);
     if (!scene) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
@@ -153,7 +155,7 @@ static int make_room(struct carm_plot_sheet *sheet, size_t rows, size_t columns,
     return 0;
 }
 
-/* The set of the highest peak among those with ceilings; NULL = none has any. */
+/* The set with the highest peak among the selected sets with ceilings; NULL = none. */
 static const struct carm_roofs *set_with_ceilings(const struct carm_model *model,
                                                   const struct carm_select *select)
 {
@@ -203,7 +205,7 @@ int carm_plot_sheet_of_model(const struct carm_model *model, const struct carm_s
     return rc;
 }
 
-/* The kernels of table 4 that a pane shows: all, or those that are balanced by nature or are not. */
+/* Takes the kernels of table 4 for a pane: all, or only those that are (or are not) balanced by nature. */
 static void take_kernels(const struct carm_published *published,
                          const struct carm_published_machine *m, bool all, bool balanced,
                          struct carm_plot_pane *pane)
@@ -221,7 +223,7 @@ static void take_kernels(const struct carm_published *published,
     }
 }
 
-/* The panes of one machine: in one row or two. */
+/* Adds the panes of one machine, in one row or two. */
 static void put_machine(const struct carm_published *published,
                         const struct carm_published_machine *m, enum carm_plot_balance balance,
                         struct carm_plot_sheet *sheet, size_t column)
@@ -230,7 +232,7 @@ static void put_machine(const struct carm_published *published,
     for (size_t row = 0; row < sheet->rows; row++) {
         const bool bottom = has_bottom && (balance == CARM_PLOT_BALANCE_BOTTOM || row == 1);
         if (row == 1 && !has_bottom) {
-            return; /* one roofline for all kernels, as figure 4 */
+            return; /* one roofline for all kernels, as in figure 4 */
         }
         struct carm_plot_pane *pane = &sheet->panes[row * sheet->columns + column];
         struct carm_ceilings *ceilings = &sheet->sets[row * sheet->columns + column];

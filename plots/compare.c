@@ -12,10 +12,10 @@ enum { COLUMNS = 2, LABEL_WIDTH = 20 };
 
 struct input {
     const struct carm_compare *compare;
-    const char *const *files; /* where each model is from */
+    const char *const *files; /* each model's file */
 };
 
-/* The file's name without its folder and ending, behind the model's letter: "A old". */
+/* A model's label: its letter and its file's name without folder and ending: "A old". */
 static void make_label(const struct input *in, size_t model, char *dst, size_t size)
 {
     char clean[CARM_TEXT_MAX];
@@ -34,7 +34,7 @@ static void make_label(const struct input *in, size_t model, char *dst, size_t s
     snprintf(dst, size, "%c %.*s", carm_compare_letter(model), (int)bytes, clean);
 }
 
-/* The set that all models have, of the baseline's highest peak, or NULL. */
+/* The set with the baseline's highest peak that all models have, or NULL. */
 static const struct carm_compare_set *best_set(const struct carm_compare *c)
 {
     const struct carm_compare_set *best = NULL;
@@ -50,7 +50,8 @@ static const struct carm_compare_set *best_set(const struct carm_compare *c)
             }
             peak = i == 0 ? p->rate : peak;
         }
-        const bool all = strcmp(c->sets[s].isa, CARM_COMPARE_BEST) == 0; /* it has more levels */
+        const bool all = strcmp(c->sets[s].isa, CARM_COMPARE_BEST) == 0; /* the set of best ISAs has
+                                                                          * more levels */
         if (peak > most || (all && peak > 0.0 && peak >= most)) {
             most = peak;
             best = &c->sets[s];
@@ -66,7 +67,7 @@ static void put_roof(struct carm_ceiling *list, size_t *n, double rate, struct c
     (*n)++;
 }
 
-/* One level's pane. returns false where the level is not in the baseline and another model. */
+/* Fills a level's pane. returns false unless the baseline and another model have the level. */
 static bool put_pane(const struct input *in, const struct carm_compare_set *set, const char *level,
                      struct carm_plot_pane *pane, struct carm_ceilings *sets)
 {
@@ -164,7 +165,7 @@ int carm_plot_compare(const struct carm_compare *compare, const char *const *fil
                       &sheet.sets[n * c->n]);
     }
     if (n < nlevels + COLUMNS) {
-        sheet.panes[n].n = 0; /* height left for the remaining panels when a level is not in two
+        sheet.panes[n].n = 0; /* an empty place, where fewer levels than expected are in two
                                * models */
     }
     sheet.columns = n < COLUMNS ? 1 : COLUMNS;

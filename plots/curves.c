@@ -11,9 +11,9 @@
 
 enum {
     MARKS_MAX = 16,
-    ROW_PX = 17, /* of size labels, and of the key */
+    ROW_PX = 17, /* height of a row of size labels or of the key */
     KEY_EXTRA_PX = 26,
-    KEY_MAX_PX = 220, /* of a name in the key */
+    KEY_MAX_PX = 220, /* width of a name in the key */
 };
 
 struct set {
@@ -27,11 +27,11 @@ struct set {
 struct mark {
     double bytes;
     char text[64];
-    unsigned row; /* from the top */
+    unsigned row; /* row of the label, from the top */
 };
 
-/* Takes the selected curves that have the precision of the set that the roofline shows, and its
- * ISA where the user named none.
+/* Takes the selected curves with the precision of the roofline's set, and with its ISA if the user
+ * named none.
  * kind  the only kind to take, or NULL */
 static void collect(const struct carm_plot_canvas *c, const struct carm_curve *curves,
                     size_t ncurves, const char *kind, struct set *s)
@@ -58,7 +58,7 @@ static void collect(const struct carm_plot_canvas *c, const struct carm_curve *c
     }
 }
 
-/* The lowest value (log10) on one side of the panel, where the key is: x in [lo, hi], log10. */
+/* The lowest value (log10) where the key is: x in [lo, hi], log10. */
 static double lowest(const struct set *s, double lo, double hi)
 {
     double low = s->ymax;
@@ -71,13 +71,13 @@ static double lowest(const struct set *s, double lo, double hi)
     return log10(low);
 }
 
-/* The y range that leaves above_px over the highest value, and so much below the lowest that the
- * key fits under the curves on its side. */
+/* The y range with above_px above the highest value, and with enough below the lowest value for the
+ * key to fit under the curves. */
 static struct carm_plot_axis y_range(const struct set *s, double height_px, double above_px,
                                      double key_low)
 {
     double key_px = KEY_EXTRA_PX + ROW_PX * (double)(s->n + (s->disturbed ? 1 : 0));
-    /* However much text there is, the curves keep some of the panel. */
+    /* limits the text, so that the curves keep a part of the panel */
     key_px = fmin(key_px, 0.5 * height_px);
     above_px = fmin(above_px, 0.35 * height_px);
     struct carm_plot_axis y = {log10(s->ymin) - 0.1, log10(s->ymax) + 0.1};
@@ -116,7 +116,7 @@ static int put_curves(FILE *out, const struct set *s, double scale, bool name_ki
     for (size_t i = 0; i < s->n; i++) {
         const struct carm_curve *c = s->curves[i];
         char name[3 * CARM_NAME_MAX];
-        char threads[32] = ""; /* none for latencies, which are of one */
+        char threads[32] = ""; /* "" for latencies, which are of one thread */
         if (c->threads > 0) {
             snprintf(threads, sizeof threads, "%s%d thread%s", name_kind ? ", " : "", c->threads,
                      c->threads == 1 ? "" : "s");
@@ -142,7 +142,7 @@ static void add_mark(struct mark *marks, size_t *n, const char *level, const cha
              carm_text_bytes(size, sizeof size, bytes));
 }
 
-/* Where a mark's label is centred, in pixels: at its mark, but inside the panel. */
+/* The centre of a mark's label, in pixels: at its mark, but inside the panel. */
 static double centre(const struct mark *m, struct carm_plot_axis x, double width_px)
 {
     double half = carm_plot_text_px(m->text) / 2;
@@ -150,8 +150,8 @@ static double centre(const struct mark *m, struct carm_plot_axis x, double width
     return fmin(fmax(px, half + 4), width_px - half - 4);
 }
 
-/* Gives each label from the first on the highest row, not above row, where it touches no other.
- * returns the number of rows used so far */
+/* Places labels from `first` on, each in the highest row from `row` on in which it touches no other
+ * label. returns the number of rows used so far */
 static unsigned place(struct mark *marks, size_t first, size_t n, unsigned row,
                       struct carm_plot_axis x, double width_px)
 {
@@ -176,7 +176,7 @@ static unsigned place(struct mark *marks, size_t first, size_t n, unsigned row,
     return rows;
 }
 
-/* The lines of the marks in [first, last) as a data block of that name. */
+/* Writes the lines of the marks in [first, last) as a named data block. */
 static void put_marks(FILE *out, const char *name, const struct mark *marks, size_t first,
                       size_t last, struct carm_plot_axis y, double top)
 {
@@ -274,7 +274,8 @@ int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     return rc;
 }
 
-/* A curve of n points, to be filled by add_point. returns it, or NULL when out of memory */
+/* Adds a curve with room for n points, to be filled by add_point. returns NULL when out of
+ * memory */
 static struct carm_curve *add_copy(struct set *s, struct carm_curve *to, size_t n)
 {
     to->points = calloc(n + 1, sizeof *to->points);
@@ -339,7 +340,7 @@ static int collect_latencies(const struct carm_model *m, struct carm_curve **cop
                        : 0;
 }
 
-/* The same for latencies beside streams, as seconds over GB/s; copies [nloaded]. */
+/* Takes the curves of latencies beside streams as seconds over GB/s; copies [nloaded]. */
 static int collect_loaded(const struct carm_model *m, struct carm_curve **copies, struct set *s,
                           struct carm_err *err)
 {
@@ -365,7 +366,7 @@ static int collect_loaded(const struct carm_model *m, struct carm_curve **copies
                        : 0;
 }
 
-/* The panel of either; over sizes with the caches' marks, else over bandwidth. */
+/* Draws the panel of latencies: over sizes with the caches' marks, or over bandwidth. */
 static int put_latencies(const struct carm_plot_canvas *canvas, struct carm_plot_box box,
                          struct set *s, bool sizes, struct carm_err *err)
 {

@@ -50,11 +50,11 @@ static void first_complaint(FILE *said, char *dst, size_t size)
     }
 }
 
-/* Runs gnuplot on the script; the picture goes to a file that has no name yet. Neither passes a
- * shell or a command line. */
+/* Runs gnuplot on the script, with the picture as its standard output. Script and picture have no
+ * names, so no shell or command line is involved. */
 static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
 {
-    /* -d: nothing from the user's own start-up files. */
+    /* -d: ignores the user's start-up files. */
     char *argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, NULL};
     posix_spawn_file_actions_t actions;
     FILE *said;
@@ -104,7 +104,7 @@ int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err)
     if (fflush(from) != 0 || ferror(from))
         return carm_fail(err, CARM_EIO, "cannot write a file in memory: %s", strerror(errno));
     int rc = path ? carm_outfile_open(path, &file, err) : 0;
-    /* gnuplot moved the offset that both share. */
+    /* rewinds: gnuplot moved the shared offset */
     fseek(from, 0, SEEK_SET);
     while (rc == 0 && (n = fread(buf, 1, sizeof buf, from)) > 0) {
         total += n;

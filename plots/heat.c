@@ -7,9 +7,9 @@
 #include "plots/panel.h"
 
 enum {
-    NUMBERS_MAX = 12, /* places in a row whose cells have room for a number */
-    TICK_PX = 22,     /* of a place's number under the axis */
-    SCALE_PX = 104,   /* of the colours' scale, beside the cells */
+    NUMBERS_MAX = 12, /* most places in a row for numbers in the cells */
+    TICK_PX = 22,     /* height of a place's number under the axis */
+    SCALE_PX = 104,   /* width of the colours' scale, beside the cells */
 };
 
 static int by_number(const void *a, const void *b)
@@ -51,7 +51,7 @@ static void put_ticks(FILE *out, char axis, const int *ids, size_t n, double px)
     fputs(")\n", out);
 }
 
-/* Both cells of each pair; of the disturbed ones alone. */
+/* Writes both cells of each pair. disturbed: only of disturbed pairs */
 static void put_cells(FILE *out, const char *name, const struct carm_model *m, const int *ids,
                       size_t n, bool disturbed)
 {
@@ -104,7 +104,7 @@ int carm_plot_core_to_core(const struct carm_plot_canvas *canvas, struct carm_pl
     return 0;
 }
 
-/* Columns are nodes with memory, rows nodes with cores. */
+/* Writes the nodes of an axis: columns are nodes with memory, rows nodes with cores. */
 static void put_nodes(FILE *out, char axis, const struct carm_model *m, bool cores)
 {
     size_t n = 0;
@@ -118,7 +118,7 @@ static void put_nodes(FILE *out, char axis, const struct carm_model *m, bool cor
     fputs(")\n", out);
 }
 
-/* Where a node is among those of an axis. */
+/* The place of a node on an axis. */
 static size_t axis_place(const struct carm_model *m, int node, bool cores)
 {
     size_t n = 0;

@@ -14,7 +14,7 @@
 
 enum { REASONS_MAX = 4 };
 
-/* Why rows have no place, and how many. */
+/* The reasons why rows have no place, and the number of rows of each. */
 struct reasons {
     char why[REASONS_MAX][96];
     size_t rows[REASONS_MAX], n, others;
@@ -67,7 +67,7 @@ static void tell(const struct carm_plot_input *in, const struct reasons *r, cons
     }
 }
 
-/* "gemm-2304-3-L3": 3; "gemm-2304-v-...": -1 */
+/* The step in a name: "gemm-2304-3-L3" gives 3, "gemm-2304-v-..." gives -1 */
 static int step_of(const char *name)
 {
     if (strncmp(name, "gemm-", 5) != 0 || !isdigit((unsigned char)name[5])) {
@@ -189,7 +189,7 @@ int carm_plot_input_read(struct carm_plot_input *input, carm_plot_note_fn *note,
     input->note = note;
     input->how = how;
     int rc = 0, models = 0;
-    /* models first: points look for their hosts */
+    /* models first, as points look for their hosts' models */
     for (int i = 0; i < n && rc == 0; i++) {
         if (carm_select_is_model(operands[i])) {
             rc = add_model(input, operands[i], err);

@@ -20,7 +20,7 @@ enum {
     COST_OUTSIDE = 40000,
 };
 
-/* The highest cost of a place that a reader would call free. */
+/* The highest cost of a place that counts as free. Chosen by hand. */
 enum { COST_FREE = 390 };
 
 struct grid {
@@ -84,12 +84,12 @@ static double grid_line_cost(const struct grid *grid, double x0, double y0, doub
     for (int i = 0; i <= steps; i++) {
         const double t = steps ? (double)i / steps : 0.0;
         const unsigned short *at = cell(grid, x0 + t * (x1 - x0), y0 + t * (y1 - y0));
-        sum += at ? *at : 0.0; /* a leader outside costs nothing; its label does */
+        sum += at ? *at : 0.0; /* outside of the panel only labels cost, not leaders */
     }
     return sum;
 }
 
-/* Places inside the box, a cell apart; half a step is left at its edges. */
+/* Numbers of steps along and across a box; a step is at most a cell. */
 struct walk {
     int along, across;
 };
@@ -134,15 +134,15 @@ static double grid_cost(const struct grid *grid, const struct box *box)
 
 enum {
     TEXT_PX = 12, /* height of a text */
-    LETTERS = 28, /* of a name; more are cut */
+    LETTERS = 28, /* of a name; longer names are cut */
     DIRECTIONS = 16,
-    LEADER_PX = 20, /* from here on a line leads from the point to its label */
-    OWN_PX = 8,     /* so far a point's own mark reaches */
+    LEADER_PX = 20, /* from this distance on, a line leads from the point to its label */
+    OWN_PX = 8,     /* radius of a point's mark */
 };
 
 static const double rings[] = {10, 15, 22, 32, 45, 60, 80};
 
-/* The first letters, with an ellipsis where some are left out. */
+/* Cuts a name, with an ellipsis for omitted letters. */
 static void cut(char *dst, size_t size, const char *name)
 {
     const char *end = name;
@@ -173,7 +173,8 @@ bool carm_scene_is_ambiguous(const struct carm_scene *scene)
             if (scene->points[k].rest) {
                 continue;
             }
-            /* what is cut may differ behind its end, which even the whole name here may lack */
+            /* equal cut names may differ in their cut parts, even if the stored name has no more
+             * letters */
             if (strcmp(one, other) == 0 && is_cut(scene->points[i].from->name)) {
                 return true;
             }
@@ -206,7 +207,7 @@ static void name_point(const struct carm_scene *s, struct carm_scene_point *p,
     p->label.px = carm_plot_text_px(p->label.text);
 }
 
-/* A label in a direction from its point: right of it, left of it, or over its middle. */
+/* The box of a label in a direction from its point: right, left, or centred above or below. */
 static struct box spot(const struct carm_scene *s, const struct carm_scene_point *p, double angle,
                        double ring)
 {
@@ -219,7 +220,7 @@ static struct box spot(const struct carm_scene *s, const struct carm_scene_point
     return (struct box){left, y + lift, p->label.px, TEXT_PX, 1.0, 0.0};
 }
 
-/* The cost of the cells that a leader to a label crosses behind its point's own mark. */
+/* The cost of the cells that a leader crosses between the point's mark and the label. */
 static double leader_cost(const struct carm_scene *s, const struct grid *grid,
                           const struct carm_scene_point *p, const struct box *at)
 {
@@ -230,7 +231,7 @@ static double leader_cost(const struct carm_scene *s, const struct grid *grid,
     return grid_line_cost(grid, x + t * dx, y + t * dy, x + dx, y + dy);
 }
 
-/* The cheapest free place on the nearest ring that has one; false = none is free. */
+/* Finds the cheapest free place on the nearest ring with free places; false = none. */
 static bool find_place(const struct carm_scene *s, const struct grid *grid,
                        const struct carm_scene_point *p, struct box *best, double *ring)
 {
@@ -247,7 +248,7 @@ static bool find_place(const struct carm_scene *s, const struct grid *grid,
             }
         }
         if (least < 24) {
-            break; /* further out is no better */
+            break; /* larger rings are no better */
         }
     }
     return least < COST_FREE + 0.8 * rings[sizeof rings / sizeof *rings - 1];
@@ -289,23 +290,24 @@ static void name_points(struct carm_scene *scene, struct grid *grid, enum carm_s
 /* Ranges of a panel, and places of its roofs' labels. */
 
 enum {
-    ABOVE_PX = 11, /* from a line to the middle of the label above it */
+    ABOVE_PX = 11, /* from a line to the middle of its label above */
     BELOW_PX = 12,
     JOIN_PX = 5,           /* lines closer than this share one label */
-    NEAR_PX = 22,          /* these do where a label has no room between them, */
-    CROWDED = 90,          /* which it has at less than this cost */
-    OF_SEVERAL = 0x404040, /* colour of the label of lines of different ones */
-    STEP_PX = 8,           /* from one candidate to the next */
+    NEAR_PX = 22,          /* lines closer than this share one if a label between them has no
+                            * room, */
+    CROWDED = 90,          /* which means a cost of at least this */
+    OF_SEVERAL = 0x404040, /* colour of a label for lines of different colours */
+    STEP_PX = 8,           /* distance of candidate places */
     ENTRY_PX = 8,          /* from the axis to a slope's label */
-    MARK_PX = 8,           /* of a point */
-    FOOT_PX = 6,           /* from the axis to the name of an upright */
+    MARK_PX = 8,           /* radius of a point's mark */
+    FOOT_PX = 6,           /* from the axis to the name of a kernel's line */
     KEY_PX = 180,          /* width of the regions' key, lower right (plots/scripts/roofline.gp) */
 };
 
-/* Decades: from a slope's ridge to the axis, so that its label has room. */
+/* Decades between a slope's ridge and the axis, so that the slope's label has room. */
 static const double beside = 0.45;
 
-/* An axis may be this much longer than its contents need, so that decades are as long on both. */
+/* Largest ratio of an axis to its contents, so that decades are equally long on both axes. */
 static const double slack = 2.4;
 
 static void need(const struct carm_scene *s, struct carm_plot_axis *x, struct carm_plot_axis *y)
@@ -320,7 +322,7 @@ static void need(const struct carm_scene *s, struct carm_plot_axis *x, struct ca
     }
     x->lo -= beside;
     x->hi += beside;
-    /* the lowest ceiling has something of each slope below it */
+    /* so that each slope is visible below the lowest ceiling */
     y->lo -= 2 * beside;
     for (size_t i = 0; i < s->npoints; i++) {
         const struct carm_scene_point *p = &s->points[i];
@@ -344,7 +346,8 @@ static void find_ranges(struct carm_scene *scene, struct carm_plot_box box)
     need(scene, &x, &y);
     const double wide = x.hi - x.lo, high = y.hi - y.lo;
     const double tall = fmax(box.height - above - below, 0.3 * box.height);
-    /* One to one: the scarcer axis says how long a decade is; the other one gets more of them. */
+    /* One to one: the axis with less room sets the length of a decade; the other axis shows more
+     * decades. */
     const double both = fmin(box.width / wide, tall / high);
     scene->x_px = fmax(both, box.width / (slack * wide));
     scene->y_px = fmax(both, tall / (slack * high));
@@ -358,8 +361,8 @@ static void find_ranges(struct carm_scene *scene, struct carm_plot_box box)
 
 /* ---- labels of roofs ---- */
 
-/* "L1 625 GB/s"; "add, mul 55.8 Gflop/s" where lines lie together, "fma 57.1, mad 55.8" where their
- * values differ. Values are in prefix and unit; thousands of them take the next prefix. */
+/* "L1 625 GB/s"; "add, mul 55.8 Gflop/s" for equal lines, "fma 57.1, mad 55.8" for close lines.
+ * Values have prefix and unit; from 1000 on the next prefix. */
 static void label_text(const struct carm_scene_line *lines, size_t n, char prefix, const char *unit,
                        struct carm_scene_label *label)
 {
@@ -385,13 +388,14 @@ static void label_text(const struct carm_scene_line *lines, size_t n, char prefi
     snprintf(label->text + used, sizeof label->text - used, " %c%s", prefix, unit);
 }
 
-/* The cost of a place: the cells that it covers, its distance from the usual one, its side. */
+/* The cost of a place: the cells that it covers, its distance from the first candidate, its
+ * side. */
 static double place_cost(const struct grid *grid, const struct box *box, double along, int side)
 {
     return grid_cost(grid, box) + 0.05 * along + (side < 0 ? 4.0 : 0.0);
 }
 
-/* The best place takes the label, unless it would lie on another. */
+/* Puts the label at its best place, unless it would cover another label. */
 static void settle(struct grid *grid, const struct box *best, double cost,
                    struct carm_scene_label *label)
 {
@@ -409,13 +413,14 @@ static void settle(struct grid *grid, const struct box *best, double cost,
     grid_box(grid, &taken, COST_LABEL);
 }
 
-/* How many candidates a length holds beside its first. */
+/* The number of candidates in a length, without the first. */
 static int steps_of(double px)
 {
     return px > 0.0 ? (int)fmin(px / STEP_PX, 10000.0) : 0;
 }
 
-/* Along a slope from where it enters the panel, above it or below the lowest that it names. */
+/* Tries places along a slope from its entry into the panel, above the line or below the lowest line
+ * that the label names. */
 static double place_slope(const struct carm_scene *s, const struct carm_scene_line *line,
                           const struct carm_scene_line *lowest, const struct grid *grid,
                           struct carm_scene_label *label, struct box *best)
@@ -436,7 +441,7 @@ static double place_slope(const struct carm_scene *s, const struct carm_scene_li
         const double along = ENTRY_PX + STEP_PX * (double)i;
         for (int side = 1; side >= -1; side -= 2) {
             const double off = side > 0 ? ABOVE_PX : -under;
-            /* a label to the left begins that much further along the axis */
+            /* a label above starts further along the slope, so that it stays right of the axis */
             const double from = along + (side > 0 ? off * s->sine / s->cosine : 0.0);
             box.x = x0 + from * s->cosine - off * s->sine;
             box.y = y0 + from * s->sine + off * s->cosine;
@@ -450,7 +455,7 @@ static double place_slope(const struct carm_scene *s, const struct carm_scene_li
     return least;
 }
 
-/* From the right end of a horizontal to the left. */
+/* Tries places from the right end of a horizontal to the left. */
 static double place_flat(const struct carm_scene *s, const struct carm_scene_line *line,
                          const struct carm_scene_line *lowest, const struct grid *grid,
                          struct carm_scene_label *label, struct box *best)
@@ -483,7 +488,7 @@ typedef double place_fn(const struct carm_scene *s, const struct carm_scene_line
                         const struct carm_scene_line *lowest, const struct grid *grid,
                         struct carm_scene_label *label, struct box *best);
 
-/* Whether a line shares the label of the ones before it, from px apart on not. */
+/* Whether a line is so close (less than px) to the lines before it that they share a label. */
 static bool joins(const struct carm_scene *s, const struct carm_scene_line *l, size_t first,
                   size_t i, double decade_px, double px)
 {
@@ -499,8 +504,8 @@ struct proposal {
     double cost;
 };
 
-/* Lines that are close together share one label, and so do lines between which another label
- * would only fit at a worse place.
+/* Places the labels of a side. Close lines share a label, and so do lines between which another
+ * label would only fit at a worse place.
  * decade_px  pixels between values of one decade */
 static void place_side(const struct carm_scene *s, struct carm_scene_side *side, double decade_px,
                        const char *unit, place_fn *place, struct grid *grid)
@@ -527,7 +532,7 @@ static void place_side(const struct carm_scene *s, struct carm_scene_side *side,
     }
 }
 
-/* The names of uprights run upwards beside their lines, as low as there is room. */
+/* Places the kernels' names upwards beside their lines, as low as there is room. */
 static void place_uprights(struct carm_scene *s, struct grid *grid)
 {
     for (size_t i = 0; i < s->nuprights; i++) {
@@ -552,7 +557,7 @@ static void place_uprights(struct carm_scene *s, struct grid *grid)
     }
 }
 
-/* The uncertainty of a point. */
+/* Draws the bars of a point's uncertainty. */
 static void draw_bars(const struct carm_scene *s, const struct carm_scene_point *p,
                       struct grid *grid)
 {
@@ -561,7 +566,7 @@ static void draw_bars(const struct carm_scene *s, const struct carm_scene_point 
     grid_line(grid, x, carm_scene_y(s, p->y_low), x, carm_scene_y(s, p->y_high), 4 * COST_LINE);
 }
 
-/* Obstacles for labels: lines a little, points more. */
+/* Draws obstacles for labels: lines cost little, points more. */
 static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
 {
     for (size_t i = 0; i < s->slopes.n; i++) {
@@ -581,7 +586,7 @@ static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
         grid_box(grid, &mark, COST_MARK);
         draw_bars(s, &s->points[i], grid);
     }
-    for (size_t i = 1; i < s->npoints; i++) { /* of points that are joined */
+    for (size_t i = 1; i < s->npoints; i++) { /* lines between joined points */
         const struct carm_scene_point *a = &s->points[i - 1], *b = &s->points[i];
         if (carm_scene_joins(s, i)) {
             grid_line(grid, carm_scene_x(s, a->x), carm_scene_y(s, a->y), carm_scene_x(s, b->x),
@@ -596,7 +601,8 @@ static void draw_obstacles(const struct carm_scene *s, struct grid *grid)
     }
 }
 
-/* Of a roofline with ceilings: the kernels' lines and crosses, and the key of the regions. */
+/* Draws, for a roofline with ceilings, the kernels' lines and crosses, and the key of the
+ * regions. */
 static void draw_uprights(const struct carm_scene *s, struct grid *grid)
 {
     for (size_t i = 0; i < s->nuprights; i++) {

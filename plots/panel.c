@@ -19,7 +19,7 @@ unsigned carm_plot_rgb(size_t i)
 
 double carm_plot_text_px(const char *s)
 {
-    /* DejaVu Sans, the widest of the usual fonts, takes 0.64 em for a digit. */
+    /* DejaVu Sans, the widest of the usual fonts, has digits of 0.64 em. */
     return 0.64 * CARM_PLOT_FONT_PX * (double)carm_text_width(s);
 }
 
@@ -62,8 +62,8 @@ void carm_plot_put_box(const struct carm_plot_canvas *canvas, struct carm_plot_b
     fputs("CARM_END\nset title $panel[1][2:*]\n", out);
 }
 
-/* The powers of two inside a range that are multiples of a step, which is the smallest that gives
- * each tick its pixels; text names one. */
+/* Writes ticks at powers of two whose exponents are multiples of a step: the smallest step that
+ * gives each tick tick_px pixels. text: makes a tick's label */
 static void put_ticks2(FILE *out, struct carm_plot_axis x, double width_px, double tick_px,
                        void (*text)(char *dst, size_t size, int exponent))
 {
@@ -107,7 +107,7 @@ void carm_plot_put_size_ticks(FILE *out, struct carm_plot_axis x, double width_p
     put_ticks2(out, x, width_px, 66, size_text);
 }
 
-/* 20 k, 1 M with si, else 20000, 1e6 */
+/* A tick's label: "20 k", "1 M" with si, else "20000", "1e6" */
 static void decimal_text(char *dst, size_t size, double v, bool si)
 {
     static const char *const prefixes[] = {"", " k", " M", " G", " T", " P"};
@@ -124,14 +124,14 @@ static void decimal_text(char *dst, size_t size, double v, bool si)
     }
 }
 
-/* A range is in logarithms. */
+/* Whether a value is inside a range, which is in logarithms. */
 static bool is_inside(struct carm_plot_axis range, double v)
 {
     return log10(v) >= range.lo - 1e-9 && log10(v) <= range.hi + 1e-9;
 }
 
-/* First digits of ticks: 1; or 1, 2 and 5 where there is room; all digits where these are fewer
- * than three. */
+/* Leading digits of ticks: 1; 1, 2 and 5 if there is room; all digits if there would be fewer than
+ * three ticks. */
 static const char *leading_digits(struct carm_plot_axis range, double decade_px, double tick_px)
 {
     int n = 0;
@@ -194,7 +194,7 @@ static bool parse_size(struct carm_plot_look *look, const char *size)
            (parse_pixels(&size, 'x', &look->width) && parse_pixels(&size, '\0', &look->height));
 }
 
-/* Characters beyond ASCII are letters as far as a font's name goes. */
+/* Whether a character may be in a font's name. Characters beyond ASCII count as letters. */
 static bool is_font_char(char c)
 {
     return isalnum((unsigned char)c) || strchr(" -_.", c) || (unsigned char)c >= 0x80;
@@ -219,7 +219,7 @@ static bool parse_font(struct carm_plot_look *look, const char *font)
             return false;
         }
     }
-    /* characters that hide, and bytes that are not UTF-8, are replaced */
+    /* refuses invisible characters, and bytes that are not UTF-8, which carm_text_clean replaces */
     if (strcmp(carm_text_clean(clean, sizeof clean, look->font, false), look->font) != 0) {
         return false;
     }
@@ -281,11 +281,11 @@ void carm_plot_put_head(FILE *out, const struct carm_plot_look *look, double wid
                 "if (!exists(\"font_name\")) font_name = \"%s\"\nzoom = %.9g\n",
                 look->theme, look->font, zoom_of(look));
     }
-    if (look && look->width > 0) { /* so many dots and no more */
+    if (look && look->width > 0) { /* exactly this size in pixels */
         fputs("density = 1\n", out);
     }
     fprintf(out, "canvas_width = %.9g\ncanvas_height = %.9g\n$title << CARM_END\n", width, height);
-    /* Its font is larger than the others: 14 to 12 (plots/scripts/common.gp). */
+    /* the title's font is larger than the others: 14 to 12 (plots/scripts/common.gp) */
     carm_plot_put_line(out, title, (width - 40) * 12 / 14.0);
     fprintf(out, "CARM_END\n%s", carm_asset_plot_common);
 }

@@ -18,9 +18,9 @@
 struct entry {
     char text[CARM_TEXT_MAX];
     unsigned rgb;
-    int dash;        /* of a line; 0 = a mark */
-    int mark;        /* of plots/scripts/common.gp; -1 = neither */
-    double x, y, px; /* from the left, from the upper end, room for sample and text */
+    int dash;        /* dash type of a line; 0 = a mark */
+    int mark;        /* point type of plots/scripts/common.gp; -1 = neither line nor mark */
+    double x, y, px; /* from the left, from the top, width of sample and text */
 };
 
 struct legend {
@@ -91,7 +91,7 @@ static void add_points(struct legend *l, const struct carm_scene *s)
     }
 }
 
-/* "basic" of "gemm-2304-1-basic", which plots/input.c took the step from. */
+/* The name of a step: "basic" of "gemm-2304-1-basic"; plots/input.c reads its number. */
 static const char *step_name(const char *name)
 {
     const char *number = strchr(name, '-');
@@ -99,7 +99,7 @@ static const char *step_name(const char *name)
     return step && strlen(step) > 3 ? step + 3 : name;
 }
 
-/* The path's points, "1 basic"; libraries share the number 6. */
+/* Adds the path's points, "1 basic"; all libraries have number 6. */
 static void add_steps(struct legend *l, const struct carm_scene *s)
 {
     for (int step = 1; step <= 6; step++) {
@@ -133,8 +133,9 @@ static void add_steps(struct legend *l, const struct carm_scene *s)
     }
 }
 
-/* Entries [first, last) in columns as wide as the longest, from y on, in at most so many rows;
- * entries that do not fit are replaced by one that counts them. returns how many are left */
+/* Arranges the entries [first, last) in columns as wide as the longest, in the given width and
+ * height. One entry that counts them replaces entries that do not fit. returns the number of
+ * entries left */
 static size_t arrange(struct legend *l, size_t first, size_t last, double width, double most)
 {
     double longest = 0;
@@ -166,8 +167,8 @@ static size_t arrange(struct legend *l, size_t first, size_t last, double width,
     return n;
 }
 
-/* scene  what the panels show
- * width  and most: of its place, pixels; of what does not fit its last line tells how many */
+/* scene the scene of the panels
+ * width and most: largest width and height, pixels; the last line counts entries that do not fit */
 static void fill_legend(struct legend *legend, const struct carm_scene *scene,
                         enum carm_scene_naming naming, double width, double most)
 {
@@ -187,7 +188,7 @@ static void fill_legend(struct legend *legend, const struct carm_scene *scene,
     legend->height += legend->n > 0 ? FOOT_PX : 0;
 }
 
-/* left  of its columns; the legend ends at the picture's lower end */
+/* left of its columns; the legend ends at the picture's bottom */
 static void put_legend(const struct carm_plot_canvas *canvas, const struct legend *legend,
                        double left)
 {
@@ -223,7 +224,7 @@ static void put_legend(const struct carm_plot_canvas *canvas, const struct legen
 enum {
     PANEL_WIDTH = 720,
     PANEL_HEIGHT = 560,
-    BELOW_HEIGHT = 260, /* of a second row */
+    BELOW_HEIGHT = 260, /* height of a second row */
     SINGLE_WIDTH = 960,
     MARGIN_LEFT = 84,
     MARGIN_RIGHT = 24,
@@ -238,7 +239,7 @@ typedef int panel_fn(const struct carm_plot_canvas *canvas, struct carm_plot_box
                      struct carm_err *err);
 
 struct panel {
-    panel_fn *draw, *below;   /* draw NULL: a roofline */
+    panel_fn *draw, *below;   /* draw NULL = a roofline */
     struct carm_scene *scene; /* of a roofline; owned */
 };
 
@@ -253,7 +254,7 @@ struct layout {
 static const struct kind {
     const char *name;
     panel_fn *panels[2];
-    bool roofline, path, both; /* both: models by default */
+    bool roofline, path, both; /* both: both models by default */
 } kinds[] = {
     {"roofline", {NULL}, .roofline = true},
     {"gemm", {NULL}, .roofline = true, .path = true, .both = true},
@@ -298,7 +299,7 @@ bool carm_plot_picture_has_models(const char *kind)
 
 /* ---- which panels ---- */
 
-/* A panel that does not go without failing is left out. Drawing it to nowhere tells. */
+/* Tries a panel by drawing it to nowhere. A panel that fails is left out. */
 static int try_panel(const struct carm_plot_picture *page, panel_fn *draw, struct carm_err *err)
 {
     const struct carm_plot_box box = {0, 0, PANEL_WIDTH, PANEL_HEIGHT};
@@ -387,7 +388,7 @@ static int find_panels(const struct carm_plot_picture *page, struct layout *l, s
 /* Four panels are arranged in two rows. */
 static size_t columns_of(const struct layout *l)
 {
-    assert(l->n > 0 && l->n <= sizeof l->panels / sizeof *l->panels); /* by find_panels */
+    assert(l->n > 0 && l->n <= sizeof l->panels / sizeof *l->panels); /* find_panels sees to it */
     return l->n > 3 ? (l->n + 1) / 2 : l->n;
 }
 
@@ -417,7 +418,8 @@ static const struct carm_scene *first_scene(const struct layout *l)
     return most;
 }
 
-/* Sizes and places under one way of naming points. unplaced  out: labels that found no place */
+/* Finds sizes and places for one way of naming points. unplaced out: number of labels without a
+ * place */
 static int try_layout(const struct carm_plot_picture *page, struct layout *l, size_t *unplaced,
                       struct carm_err *err)
 {
@@ -450,7 +452,8 @@ static int try_layout(const struct carm_plot_picture *page, struct layout *l, si
     return 0;
 }
 
-/* Names beside the points when they are few and find room, else numbers, else marks alone. */
+/* Chooses the way of naming points: names if they are few and have room, else numbers, else only
+ * marks. */
 static int lay_out(const struct carm_plot_picture *page, struct layout *l, struct carm_err *err)
 {
     const struct carm_scene *scene = first_scene(l);
@@ -512,7 +515,7 @@ static void panel_title(const struct carm_scene *s, char *dst, size_t size)
     }
 }
 
-/* Points that were measured with other threads or precision than the roofs that are drawn. */
+/* Notes points that were measured with other threads or another precision than the drawn roofs. */
 static void tell_others(const struct carm_plot_picture *page)
 {
     for (size_t i = 0; i < page->input->nmodels; i++) {

@@ -63,7 +63,8 @@ static void add_line(struct carm_scene_side *side, const struct carm_scene_line 
     }
 }
 
-/* One of several models has its colour and dashes, and its name in front. */
+/* Sets a line's name. If there are several models, also the model's colour and dashes, and its name
+ * in front. */
 static void dress(const struct carm_scene *s, size_t model, struct carm_scene_line *line,
                   const char *name, const char *tail)
 {
@@ -79,7 +80,7 @@ static void dress(const struct carm_scene *s, size_t model, struct carm_scene_li
              tail);
 }
 
-/* "L1", or "avx2 L1" where a narrower ISA's is the roof */
+/* "L1", or "avx2 L1" if the roof is of a narrower ISA */
 static char *name_of(char name[2 * CARM_NAME_MAX], const struct carm_roofs *set,
                      const struct carm_roofs *whose, const char *what)
 {
@@ -116,7 +117,7 @@ static void add_levels(struct carm_scene *s, size_t model, const struct carm_sel
     }
 }
 
-/* The slopes of the hierarchical view. */
+/* Adds the slopes of the hierarchical view. */
 static void add_hierarchy(struct carm_scene *s, size_t model, double peak)
 {
     for (int at = 0; at < CARM_AT_COUNT; at++) {
@@ -134,7 +135,7 @@ static void add_hierarchy(struct carm_scene *s, size_t model, double peak)
     }
 }
 
-/* Of one model, a slope for each memory domain's own memory, of all its cores. */
+/* Adds, for a single model, a slope for each memory domain's own memory, with all its cores. */
 static void add_domains(struct carm_scene *s, size_t model, double peak)
 {
     const struct carm_model *m = s->input->models[model];
@@ -188,7 +189,7 @@ static void add_peak(struct carm_scene *s, size_t model, const struct carm_compu
     add_line(&s->flats, &line);
 }
 
-/* The peak; of one model alone the other operations and instruction sets as ceilings, too. */
+/* Adds the peak; for a single model also the other operations and instruction sets, as ceilings. */
 static void add_flats(struct carm_scene *s, size_t model, const struct carm_select *select,
                       double fastest)
 {
@@ -264,8 +265,8 @@ static void scale_side(struct carm_scene_side *side, double scale)
 
 /* ---- points ---- */
 
-/* The first file's points are black: no roof is but the peak. Of several models they have the
- * model's colour. Files differ by their marks. */
+/* Adds a point. The first file's points are black, as only the peak is. With several models they
+ * have the model's colour. Files differ by their marks. */
 static void add_point(struct carm_scene *s, const struct carm_plot_point *p, double bytes)
 {
     const bool exact_bytes = s->view != CARM_SCENE_AWARE;
@@ -297,8 +298,8 @@ static void add_point(struct carm_scene *s, const struct carm_plot_point *p, dou
                                   .label = {.x = -1.0}};
 }
 
-/* A point for each level, in the colour of its slope; the one that binds is the point itself. Where the
- * peak binds, that is the first level's. */
+/* Adds a mark for each level of a point, in the colour of its slope. The binding level's mark is the main one; if the
+ * peak binds, the first level's. */
 static void add_levels_of(struct carm_scene *s, const struct carm_plot_point *p)
 {
     const struct carm_roofs *roofs = s->roofs[p->model];
@@ -343,7 +344,7 @@ static void add_arrow(struct carm_scene *s, const struct carm_scene_point *from,
     }
 }
 
-/* The points of the path in its order: one of each step, the fastest (of libraries, too). */
+/* Finds the path: the fastest point of each step, in order (also one of the libraries). */
 static void find_path(struct carm_scene *s)
 {
     const struct carm_scene_point *last = NULL;
@@ -362,7 +363,8 @@ static void find_path(struct carm_scene *s)
     }
 }
 
-/* Each point of a file to the next file's point of that name: from before to after. */
+/* Adds arrows from each point of a file to the point of the same name in the next file: from before
+ * to after. */
 static void find_changes(struct carm_scene *s)
 {
     for (size_t i = 0; i < s->npoints && s->input->arrows; i++) {
@@ -464,8 +466,8 @@ double carm_scene_y(const struct carm_scene *scene, double performance)
 /* ---- ranges ---- */
 
 enum {
-    BAND_PX = 2,    /* intervals narrower than this are not seen */
-    BAR_PX = 5,     /* of a point: its mark covers less */
+    BAND_PX = 2,    /* narrower intervals are invisible */
+    BAR_PX = 5,     /* a point's mark covers shorter bars */
     ARROW_GAP = 6,  /* between an arrow's end and its point */
     LEADER_GAP = 4, /* between a leader and its label */
     MANY_POINTS = 100,
@@ -498,13 +500,14 @@ static void put_corner(FILE *out, const struct carm_scene *s, double x, double y
     fprintf(out, "%.9g %.9g %u\n", x, fmin(fmax(y, low), high), rgb);
 }
 
-/* Where a slope enters the panel: at its left end or its lower one. */
+/* The intensity at which a slope enters the panel: at its left or lower edge. */
 static double entry(const struct carm_scene *s, double rate)
 {
     return fmax(pow(10, s->x.lo), pow(10, s->y.lo) / rate);
 }
 
-/* The area between two slopes up to a performance, inside the panel (gnuplot bends what leaves it). */
+/* Writes the area between two slopes up to a performance, clipped to the panel (gnuplot distorts areas that leave
+ * it). */
 static void put_wedge(FILE *out, const struct carm_scene *s, double low, double high, double limit,
                       unsigned rgb)
 {
@@ -519,7 +522,7 @@ static void put_wedge(FILE *out, const struct carm_scene *s, double low, double 
     put_corner(out, s, fmin(limit / low, x1), limit, rgb);
 }
 
-/* The interval of a line as a closed shape, where it is wide enough to be seen. */
+/* Writes the interval of a line as a closed shape, if it is wide enough to be seen. */
 static bool put_band(FILE *out, const struct carm_scene *s, const struct carm_scene_line *l,
                      bool slope)
 {
@@ -554,7 +557,7 @@ static void put_words(FILE *out, const char *name, const struct carm_scene *s, i
     fputs("\"\n", out);
 }
 
-/* Slowest first, so that the roof lies on its ceilings. */
+/* Writes lines, the slowest first, so that the roof is drawn over its ceilings. */
 static void put_lines(FILE *out, const struct carm_scene *s)
 {
     size_t bands = 0;
@@ -651,7 +654,7 @@ static void put_joins(FILE *out, const struct carm_scene *s)
     fprintf(out, "CARM_END\njoins = %zu\n", n);
 }
 
-/* One block for each file and size of mark. */
+/* Writes points, a block for each file and size of mark. */
 static void put_points(FILE *out, const struct carm_scene *s)
 {
     char marks[8 * 2 * CARM_PLOT_FILES_MAX] = "", sizes[8 * 2 * CARM_PLOT_FILES_MAX] = "";
@@ -680,7 +683,7 @@ static void put_points(FILE *out, const struct carm_scene *s)
             groups ? marks : "0", groups ? sizes : "0");
 }
 
-/* From a point to the nearer end of its label, or its middle. */
+/* Writes leaders, from a point to the nearer end of its label, or to its middle. */
 static void put_leaders(FILE *out, const struct carm_scene *s)
 {
     size_t n = 0;
@@ -714,7 +717,7 @@ static void put_arrows(FILE *out, const struct carm_scene *s)
         const double x = carm_scene_x(s, a->x), y = carm_scene_y(s, a->y);
         const double dx = carm_scene_x(s, b->x) - x, dy = carm_scene_y(s, b->y) - y;
         const double length = hypot(dx, dy);
-        if (length > 3 * ARROW_GAP) { /* a shorter one would be all head */
+        if (length > 3 * ARROW_GAP) { /* a shorter arrow would be only a head */
             const double t = ARROW_GAP / length;
             put_spot(out, s, x + t * dx, y + t * dy, " ");
             put_spot(out, s, x + (1 - t) * dx, y + (1 - t) * dy, "\n");
@@ -724,7 +727,7 @@ static void put_arrows(FILE *out, const struct carm_scene *s)
     fprintf(out, "CARM_END\narrows = %zu\n", n);
 }
 
-/* gnuplot aligns all labels of a plot alike. */
+/* Writes the labels of one alignment: gnuplot aligns all labels of a plot alike. */
 static void put_names(FILE *out, const struct carm_scene *s, const char *name,
                       enum carm_scene_align align)
 {
@@ -736,7 +739,7 @@ static void put_names(FILE *out, const struct carm_scene *s, const char *name,
     fprintf(out, "CARM_END\n%s = %zu\n", name, n);
 }
 
-/* As lines of data: nothing in a string of a model is gnuplot's. */
+/* Writes the axis labels as data, so that gnuplot does not interpret a model's strings. */
 static void put_axis_labels(FILE *out, const struct carm_scene *s)
 {
     char text[CARM_TEXT_MAX];
@@ -750,7 +753,8 @@ static void put_axis_labels(FILE *out, const struct carm_scene *s)
           out);
 }
 
-/* Figure 2c of the Roofline paper: between the lowest ceiling and the roof of each side, and where both overlap. */
+/* Writes the regions as in figure 2c of the Roofline paper: between the lowest ceiling and the roof of each side, and
+ * their overlap. */
 static void put_regions(FILE *out, const struct carm_scene *s)
 {
     const double peak = s->slopes.lines[0].limit, slope = s->flats.lines[0].limit;
@@ -772,7 +776,7 @@ static void put_regions(FILE *out, const struct carm_scene *s)
     fprintf(out, "CARM_END\nregions = %d\n", (m > 0.0 ? 1 : 0) | (c > 0.0 ? 2 : 0));
 }
 
-/* Vertical lines up to the roof with the kernels' names at their feet, and crosses. */
+/* Writes kernels: vertical lines up to the roof with names at their lower end, and crosses. */
 static void put_uprights(FILE *out, const struct carm_scene *s)
 {
     size_t crosses = 0;

@@ -33,8 +33,8 @@ static int by_rate(const void *a, const void *b)
     return (x->rate > y->rate) - (x->rate < y->rate);
 }
 
-/* The chain is DRAM and the contractions' peak: what the guide's estimates know. The levels on the
- * chip and the other operations are drawn aside. */
+/* Makes the ceilings. The chain has DRAM and the contractions' peak, the limits of the guide's
+ * estimates. The levels on the chip and the other operations are ceilings aside. */
 static void make_ceilings(const struct carm_sol_view *v, struct carm_ceilings *out)
 {
     const struct carm_sol_arch *a = v->arch;
@@ -57,7 +57,7 @@ static void make_ceilings(const struct carm_sol_view *v, struct carm_ceilings *o
     qsort(out->compute, out->ncompute, sizeof *out->compute, by_rate);
 }
 
-/* Without flops, bytes or time there is no place on a roofline. */
+/* Adds a point, if it has flops, bytes and time. */
 static void put_point(struct carm_plot_pane *pane, const char *name, double flops,
                       const struct carm_sol_estimate *e)
 {
@@ -80,7 +80,7 @@ static void put_graph(const struct carm_sol_view *v, struct carm_plot_pane *pane
     }
 }
 
-/* Unfused: fused ones may have no bytes of their own. */
+/* Adds operations, unfused, as fused ones may have no bytes of their own. */
 static void put_operations(const struct carm_sol_view *v, struct carm_plot_pane *pane)
 {
     uint32_t working = 0;

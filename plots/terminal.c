@@ -30,18 +30,18 @@ enum {
 struct cell {
     uint8_t dots;  /* braille bits */
     uint8_t low;   /* lowest dot row, for ASCII */
-    uint8_t owner; /* whose dots, whose text: gives the colour */
+    uint8_t owner; /* the line that dots or text belong to: gives the colour */
     char text[5];  /* one character in UTF-8, "" = dots */
 };
 
 struct canvas {
-    int rows, cols; /* that are in use */
+    int rows, cols; /* rows and columns in use */
     struct cell cells[ROWS_MAX][COLS_MAX];
     double x0, x1, y0, y1; /* log2 of flop/byte and flop/s */
 };
 
 /* Blue, orange, cyan, magenta, green, ... of the terminal's own palette, so that they suit its
- * background; names and heights tell the lines apart where colour does not. */
+ * background; without colour, names and heights distinguish the lines. */
 static const char *const colours[] = {"\033[34m", "\033[33m", "\033[36m", "\033[35m",
                                       "\033[32m", "\033[31m", "\033[94m", "\033[95m"};
 
@@ -72,7 +72,7 @@ static void put_dot(struct canvas *c, int x, int y, int owner)
     cell->owner = (uint8_t)owner;
 }
 
-/* The height in dots of log2 performance y. */
+/* The row of dots of a log2 performance. */
 static int dot_row(const struct canvas *c, double y)
 {
     return (int)lround((y - c->y0) / (c->y1 - c->y0) * (c->rows * DOTS_Y - 1));
@@ -103,7 +103,7 @@ static void draw_lines(struct canvas *c, const struct carm_draw_roofline *p)
     }
 }
 
-/* True when the cells there are inside and hold nothing but owner's dots. */
+/* Whether the cells are inside the canvas and have no dots except owner's. */
 static bool is_free(const struct canvas *c, int row, int col, int width, int owner)
 {
     if (row < 0 || row >= c->rows || col < 0 || col + width > c->cols) {
@@ -134,15 +134,15 @@ static void put_text(struct canvas *c, int row, int col, const char *s, int owne
     }
 }
 
-/* Writes a level's name next to its line, as far left as it touches no other line: across it, or
- * where there is no room behind or before it. */
+/* Writes a level's name as far left as it touches no other line: across its line, or, without room,
+ * behind or before it. */
 static void name_line(struct canvas *c, const struct carm_draw_roofline *p, size_t level)
 {
     const char *name = p->levels[level].name;
     const int width = (int)carm_text_width(name);
     const double b = log2(p->levels[level].bandwidth);
     for (int side = 0; side < 3; side++) {
-        /* the dot of the text that lies on the line: its middle, its begin, its end */
+        /* the dot of the text that is on the line: its middle, beginning or end */
         const int anchor = side == 0 ? width : side == 1 ? 0 : width * DOTS_X;
         for (int col = 2; col + width < c->cols; col++) {
             const double y = dot_x(c, col * DOTS_X + anchor) + b;
@@ -167,7 +167,7 @@ static void legend_line(const struct carm_draw_roofline *p, size_t level, size_t
              carm_text_si(b, sizeof b, p->levels[level].bandwidth, "B/s"));
 }
 
-/* Columns of the widest one, with two blanks. */
+/* Width of the widest entry, with two blanks. */
 static int legend_columns(const struct carm_draw_roofline *p, size_t name_width)
 {
     char line[LINE_MAX];
@@ -180,14 +180,15 @@ static int legend_columns(const struct carm_draw_roofline *p, size_t name_width)
     return widest + 2;
 }
 
-/* Puts the values into a free block of cells whose first one is given.
- * returns false when something is in the way */
+/* Puts the values into a block of cells from row `first` and column `col` on. returns false if the
+ * block is not free */
 static bool put_legend(struct canvas *c, const struct carm_draw_roofline *p, size_t name_width,
                        int first, int col, int width)
 {
     char line[LINE_MAX];
     for (int row = first - 1; row <= first + (int)p->nlevels; row++) {
-        const bool inside = row >= 0 && row < c->rows; /* one more on both sides, where there are */
+        const bool inside = row >= 0 && row < c->rows; /* also one free row above and below, inside
+                                                        * the canvas */
         if (inside && !is_free(c, row, col - 1, width + 1, NOBODY)) {
             return false;
         }
@@ -202,8 +203,8 @@ static bool put_legend(struct canvas *c, const struct carm_draw_roofline *p, siz
     return true;
 }
 
-/* The values, at the bottom right, where no roof is, or at the top left; below the picture when
- * lines are in the way in both corners.
+/* Places the values at the bottom right, where no roof is, or at the top left; below the picture if
+ * lines are in both corners.
  * returns true when they are in the picture */
 static bool place_legend(struct canvas *c, const struct carm_draw_roofline *p, size_t name_width)
 {
@@ -221,7 +222,7 @@ static void name_peak(struct canvas *c, const struct carm_draw_roofline *p)
     char unit[UNIT_MAX];
     snprintf(unit, sizeof unit, "%s/s", p->operation);
     carm_text_si(value, sizeof value, p->peak, unit);
-    /* a blank on both sides and between; the narrowest picture has room for them */
+    /* a blank on both sides and in between; the narrowest picture has room for these */
     const int room = c->cols - 3 - (int)strlen(value);
     carm_text_fit(name, sizeof name, p->peak_name, room > 24 ? 24 : (size_t)room, p->ascii);
     snprintf(label, sizeof label, "%s %s", name, value);
@@ -249,7 +250,7 @@ static void print_cell(FILE *out, const struct carm_draw_roofline *p, const stru
     }
 }
 
-/* 100 Gflop/s, where a value would read 100.0 Gflop/s */
+/* A tick's label: "100 Gflop/s" instead of a value's "100.0 Gflop/s" */
 static void tick_label(char *dst, size_t size, double value, const char *operation)
 {
     char unit[UNIT_MAX];
@@ -264,7 +265,7 @@ static void tick_label(char *dst, size_t size, double value, const char *operati
 static void print_rows(FILE *out, const struct canvas *c, const struct carm_draw_roofline *p)
 {
     char labels[ROWS_MAX][CARM_TEXT_NUMBER_MAX] = {""};
-    /* Ticks at 1, 10, 100 ...; also at 2 and 5 where that leaves few. */
+    /* ticks at 1, 10, 100 ...; also at 2 and 5 if these are few */
     double low = c->y0 * log10(2), high = c->y1 * log10(2);
     bool few = high - low < 3;
     for (int decade = (int)floor(low); decade <= high; decade++) {
@@ -329,7 +330,7 @@ static void print_x_axis(FILE *out, const struct canvas *c, const struct carm_dr
     fprintf(out, "\n%*s%s\n%*s%s\n", LEFT, "", ticks, before, "", name);
 }
 
-/* Below the picture, so many in a row. */
+/* Prints the values below the picture, `across` in a row. */
 static void print_legend(FILE *out, const struct carm_draw_roofline *p, size_t name_width,
                          int across)
 {
@@ -343,8 +344,8 @@ static void print_legend(FILE *out, const struct carm_draw_roofline *p, size_t n
     }
 }
 
-/* From some octaves left of the first ridge point, so that the slopes are seen, to some right of the
- * last one, so that the roof is; the lowest line begins in the corner. */
+/* Sets the axes: from some octaves left of the first ridge point, to show the slopes, to some right of the last, to
+ * show the roof. The lowest line begins in the corner. */
 static void set_axes(struct canvas *c, const struct carm_draw_roofline *p)
 {
     double fast = p->levels[0].bandwidth;
@@ -361,7 +362,7 @@ static void set_axes(struct canvas *c, const struct carm_draw_roofline *p)
     c->y1 = c->y0 + fmax(1.15, row) * (log2(p->peak) - c->y0);
 }
 
-/* Lines and their names on an empty canvas of so many rows. */
+/* Draws lines and their names on an empty canvas of `rows` rows. */
 static void fill(struct canvas *c, const struct carm_draw_roofline *p, int rows)
 {
     memset(c->cells, 0, sizeof c->cells);
@@ -374,7 +375,7 @@ static void fill(struct canvas *c, const struct carm_draw_roofline *p, int rows)
     name_peak(c, p);
 }
 
-/* Names in cells: a character, a column. */
+/* Cuts names to the cells of the picture: a column for each character. */
 static struct carm_draw_roofline fit_names(const struct carm_draw_roofline *from,
                                            struct carm_draw_level levels[CARM_DRAW_LEVELS_MAX],
                                            char names[CARM_DRAW_LEVELS_MAX][LINE_MAX / 4])
@@ -427,7 +428,7 @@ void carm_draw_print(FILE *out, const struct carm_draw_roofline *picture)
         free(c);
         return;
     }
-    if (!inside) { /* again, with room below */
+    if (!inside) { /* draws again, with room below */
         fill(c, &p, rows - below);
     }
     char line[CARM_DRAW_COLUMNS_MAX * 4 + 1];

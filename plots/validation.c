@@ -9,12 +9,12 @@
 #include "plots/panel.h"
 
 enum {
-    LEVELS_MAX = 7,   /* the palette of plots/scripts/common.gp */
-    KEY_ROW_PX = 22,  /* between title and panel */
-    KEY_MARK_PX = 30, /* an entry's mark and its distance to the next */
+    LEVELS_MAX = 7,   /* colours of plots/scripts/common.gp */
+    KEY_ROW_PX = 22,  /* height of the key between title and panel */
+    KEY_MARK_PX = 30, /* width of an entry's mark and of the gap behind the entry */
 };
 
-/* Percent: residuals above are drawn at the panel's end; below -100 there are none. */
+/* Percent: larger residuals are drawn at the panel's edge; none is below -100. Chosen by hand. */
 static const double residual_most = 50;
 
 /* One of the two models with the points of one validation. */
@@ -23,7 +23,7 @@ struct panel {
     const struct carm_validation_set *set;
     bool original;
     size_t levels[LEVELS_MAX];    /* indices of the model's levels that have points */
-    double bandwidth[LEVELS_MAX]; /* byte/s that the roof gives them */
+    double bandwidth[LEVELS_MAX]; /* byte/s of the levels' roofs */
     size_t nlevels;
     double peak; /* flop/s */
     struct carm_plot_axis x, y;
@@ -38,7 +38,7 @@ static double intensity(const struct panel *v, const struct carm_validation_poin
     return bytes > 0 ? p->flops / bytes : 0;
 }
 
-/* The point as one of level i of the panel: its intensity, or 0 when it is none. */
+/* The intensity of a point of level i of the panel; 0 for other points. */
 static double belongs(const struct panel *v, const struct carm_validation_point *p, size_t i)
 {
     return carm_validation_set_equal(&p->set, v->set) &&
@@ -47,14 +47,14 @@ static double belongs(const struct panel *v, const struct carm_validation_point 
                : 0;
 }
 
-/* Percent */
+/* Deviation of a performance from the model, percent */
 static double residual(double performance, double at, double bandwidth, double peak)
 {
     return 100 * (performance / fmin(bandwidth * at, peak) - 1);
 }
 
-/* The set of points to draw: of the selected roofs that have any, those with the highest peak; of
- * their operations the first. returns their roofs, or NULL */
+/* Chooses the set of points to draw: of the selected roofs with points those with the highest peak;
+ * of several operations the first. returns the roofs, or NULL */
 static const struct carm_roofs *choose(const struct carm_plot_canvas *c,
                                        const struct carm_validation_set **set)
 {
@@ -151,7 +151,7 @@ static int prepare(const struct carm_plot_canvas *c, bool original, struct panel
     return 0;
 }
 
-/* " 96.3%", or "" when the model has no such score. */
+/* Writes " 96.3%", or "" if the model has no such score. */
 static void fitness_text(char *dst, size_t size, const struct panel *v, const char *level)
 {
     const char *name = v->original ? "original" : "cache-aware";
@@ -161,8 +161,8 @@ static void fitness_text(char *dst, size_t size, const struct panel *v, const ch
         snprintf(dst, size, " %.1f%%", s->fitness);
 }
 
-/* Entry i of the key: a level, or "disturbed" behind them.
- * full  with all that may be said of a level, not only its name and fitness */
+/* Writes entry i of the key: a level, or "disturbed" behind the levels.
+ * full all facts of a level, not only name and fitness */
 static void key_text(char *dst, size_t size, const struct panel *v, size_t i, bool full)
 {
     char fitness[CARM_TEXT_NUMBER_MAX];
@@ -188,14 +188,14 @@ static double key_px(const struct panel *v, size_t n, bool full)
     return px;
 }
 
-/* The key is a row of its own between title and panel, each entry as wide as its text. */
+/* Writes the key, a row between title and panel, each entry as wide as its text. */
 static void put_key(FILE *out, const struct panel *v, struct carm_plot_box box)
 {
     char text[CARM_TEXT_MAX];
     size_t n = v->nlevels + (v->disturbed ? 1 : 0);
     bool full = key_px(v, n, true) <= box.width;
     double px = fmin(key_px(v, n, full), box.width), at[LEVELS_MAX + 1];
-    /* However many there are, none lies on another. */
+    /* many entries have equal widths, so that none covers another */
     bool even = key_px(v, n, full) > box.width;
     at[0] = (box.width - px) / 2 + 10;
     fputs("$names << CARM_END\n", out);
@@ -213,7 +213,7 @@ static void put_key(FILE *out, const struct panel *v, struct carm_plot_box box)
     fprintf(out, "\"\nkey_row = %.5f\n", KEY_ROW_PX / 2.0 / box.height);
 }
 
-/* Properties of the points that both panels use. */
+/* Writes properties of the points that both panels use. */
 static void put_common(FILE *out, const struct panel *v)
 {
     fprintf(out, "intensity_label = \"operational intensity%s, flop/byte\"\n",
@@ -224,7 +224,7 @@ static void put_common(FILE *out, const struct panel *v)
     fputs("\"\n", out);
 }
 
-/* scale  what performance is divided by; 0 = residuals in percent instead */
+/* scale  divisor of performance; 0 = residuals in percent instead */
 static void put_points(FILE *out, const struct panel *v, double scale)
 {
     fputs("$points << CARM_END\n", out);
@@ -248,11 +248,11 @@ static void put_points(FILE *out, const struct panel *v, double scale)
     fputs("CARM_END\n", out);
 }
 
-/* The slopes up to the peak, and the peak from the first of them on. */
+/* Writes the slopes up to the peak, and the peak from the first slope on. */
 static void put_roofs(FILE *out, const struct panel *v, double scale)
 {
     double x0 = pow(10, v->x.lo), fast = v->bandwidth[0];
-    size_t n = v->original ? 1 : v->nlevels; /* all of the original's are one: DRAM's */
+    size_t n = v->original ? 1 : v->nlevels; /* all slopes of the original model are one: DRAM's */
     fprintf(out, "slopes = %zu\nslope_ids = ", n);
     if (v->original)
         fprintf(out, "\"%zu\"\n", v->model->nlevels - 1);

@@ -9,8 +9,8 @@
 #include "base/outfile.h"
 #include "plots/page/report/data.h"
 
-/* The text for @@name@@ in a page. The policy holds the hashes of style, d3 and script, so they
- * are written byte for byte. */
+/* The text for @@name@@ in a page. The page's security policy has the hashes of style, d3 and
+ * script, so these are written unchanged. */
 struct part {
     const char *name, *text;
 };
@@ -85,13 +85,13 @@ static void put_part(FILE *out, const struct page *page, const char *name, size_
     }
 }
 
-/* Only the page's template is searched: @@ in inserted text is text. */
+/* Writes the page. Only the template is searched for names: @@ in inserted text stays. */
 static int put_page(FILE *out, const void *context, struct carm_err *err)
 {
     const struct content *content = context;
     const struct page *page = content->page;
     const char *at = page->html;
-    (void)err; /* errors of the stream are its opener's */
+    (void)err; /* the opener of the stream checks its errors */
     for (;;) {
         const char *open = strstr(at, "@@");
         const char *close = open ? strstr(open + 2, "@@") : NULL;

@@ -42,8 +42,8 @@ static void put_count(FILE *out, const char *name, size_t n)
     fprintf(out, ",\"%s\":%zu", name, n);
 }
 
-/* Values of earlier models that a page holds for one group, and models of one node: with more, the oldest
- * stay away. */
+/* Limits of a group's values of earlier models on a page, and of models of one node: the oldest are left out. Chosen by
+ * hand. */
 enum { VALUES_MOST = 1500000, MODELS_MOST = 64, MODELS_LEAST = 2 };
 
 static size_t models_most(const struct carm_fleet_group *group)
@@ -53,7 +53,7 @@ static size_t models_most(const struct carm_fleet_group *group)
     return most < MODELS_LEAST ? MODELS_LEAST : most > MODELS_MOST ? MODELS_MOST : most;
 }
 
-/* Roofs only, against the median of the group's newest models. */
+/* Writes a model's roofs relative to the median of the group's newest models. */
 static void put_model(FILE *out, const struct carm_fleet_group *group,
                       const struct carm_fleet_row *row)
 {
@@ -73,7 +73,8 @@ static void put_model(FILE *out, const struct carm_fleet_group *group,
     fputc(']', out);
 }
 
-/* "history": [[node, models in all, [time, [share by column]], ...], ...], newest first */
+/* Writes "history": [[node, number of models, [time, [share by column]], ...], ...], newest
+ * first */
 static void put_models(FILE *out, const struct carm_fleet *fleet,
                        const struct carm_fleet_group *group)
 {
@@ -103,7 +104,7 @@ static void put_label(FILE *out, const struct carm_fleet_column *c)
     put_member(out, "roof", carm_fleet_label(label, sizeof label, c, false));
 }
 
-/* Nodes whose own change is an outlier or suspect. */
+/* Writes the nodes whose own change is an outlier or suspect. */
 static void put_drift(FILE *out, const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->drift;
@@ -129,7 +130,7 @@ static void put_drift(FILE *out, const struct carm_fleet_group *group)
     fputc(']', out);
 }
 
-/* Changes that the group's nodes share, as carm fleet show has them. */
+/* Writes the changes that the group's nodes share, as in carm fleet show. */
 static void put_shifts(FILE *out, const struct carm_fleet_report *report,
                        const struct carm_fleet_group *group)
 {
@@ -221,7 +222,7 @@ static void put_node_texts(FILE *out, const char *name, const struct carm_fleet_
 static void put_judged(FILE *out, const struct carm_fleet_group *group)
 {
     const struct carm_fleet_table *t = &group->now;
-    fputs(",\n\"verdict\":\"", out); /* a letter for each; m = small */
+    fputs(",\n\"verdict\":\"", out); /* a letter for each node; m = small */
     for (size_t i = 0; i < t->n; i++) {
         fputc(".umsf"[t->judged[i].verdict], out);
     }

@@ -30,7 +30,7 @@ static void put_chain(FILE *out, const char *name, const struct carm_ceiling *li
     fputc(']', out);
 }
 
-/* The chains of optimisations, which `carm show` derives from the measured ceilings. */
+/* Writes the chains of optimisations, derived from the measured ceilings as in `carm show`. */
 static void put_chains(FILE *out, const struct carm_model *model, struct carm_ceilings *ceilings)
 {
     size_t n = 0;
@@ -53,7 +53,7 @@ static void put_chains(FILE *out, const struct carm_model *model, struct carm_ce
     fputc(']', out);
 }
 
-/* What the curves over threads and the memory domains say, as sentences. */
+/* Writes sentences on the curves over threads and on the memory domains. */
 static void put_sentences(FILE *out, const struct carm_model *model)
 {
     char lines[CARM_SCALING_STEPS][CARM_SCALING_LINE];
@@ -79,7 +79,7 @@ struct places {
     struct carm_place_choices *choices;
     struct carm_report_points *points;
     struct carm_point counted;
-    struct carm_placed placed; /* its ceilings are too much for a stack frame of each point */
+    struct carm_placed placed; /* static: its ceilings are too large for the stack */
 };
 
 static int add_point(struct places *s, const struct carm_point *point, size_t file,
@@ -110,7 +110,7 @@ static int read_points(struct places *s, const char *path, size_t file, struct c
     return rc;
 }
 
-/* "places" of all points of the files, placed as `carm place --json` places them; [] for none. */
+/* Writes "places" of all points of the files, as in `carm place --json`; [] without points. */
 static int put_places(FILE *out, const struct carm_report_input *in, struct carm_err *err)
 {
     const struct carm_model *model = in->model;
@@ -188,7 +188,8 @@ int carm_report_data(const struct carm_report_input *input, char **text, struct 
 
 void carm_report_put_escaped(FILE *out, const char *json)
 {
-    static const char separator[] = "\xe2\x80"; /* U+2028 and U+2029 begin so and end in a8, a9 */
+    static const char separator[] = "\xe2\x80"; /* first bytes of U+2028 and U+2029, which end in a8
+                                                 * and a9 */
     const char *at = json;
     while (*at) {
         const size_t plain = strcspn(at, "<>&\xe2");

@@ -14,11 +14,13 @@ enum { SETS_MAX = 64 };
 
 struct figures {
     double performance, seconds; /* NAN = not known */
-    double time; /* by which the longest are chosen: of a part, its share of the program's */
+    double time; /* time that chooses the longest points; for a part its share of the program's
+                  * time */
     double intensity[2], share[2], left[2]; /* NAN = not known */
     size_t name, text,
-        end;      /* where its name and its object begin, and the object ends, in `objects` */
-    int set;      /* -1 = not placed, or of more sets than SETS_MAX */
+        end;      /* offsets in `objects`: the name's and the object's beginning, the object's
+                   * end */
+    int set;      /* -1 = not placed, or beyond SETS_MAX sets */
     int bound[2]; /* enum carm_bound, -1 = not placed on that model */
     bool over[2];
 };
@@ -149,17 +151,17 @@ int carm_report_points_add(struct carm_report_points *points, const struct carm_
     return 0;
 }
 
-/* ---- of many ---- */
+/* ---- many points ---- */
 
 static int by_time(const void *a, const void *b)
 {
     const struct figures *x = *(const struct figures *const *)a;
     const struct figures *y = *(const struct figures *const *)b;
     return x->time != y->time ? (x->time < y->time) - (x->time > y->time)
-                              : (x > y) - (x < y); /* of equals the first */
+                              : (x > y) - (x < y); /* equal times: the first point */
 }
 
-/* Forgets the objects of all but those that took longest. */
+/* Drops the objects of all points except the longest. */
 static int keep_longest(struct carm_report_points *p, struct carm_err *err)
 {
     const size_t n = p->json.points;
@@ -178,7 +180,7 @@ static int keep_longest(struct carm_report_points *p, struct carm_err *err)
     return 0;
 }
 
-/* ---- figures as arrays: which is the model, 0 or 1 */
+/* ---- figures as arrays; which: the roofline model, 0 or 1 */
 
 static double performance_of(const struct figures *f, int which)
 {
@@ -218,7 +220,7 @@ static double bound_of(const struct figures *f, int which)
     return f->bound[which];
 }
 
-/* Writes a number that is unknown or infinite as null. */
+/* Writes a figure of all points as an array; unknown or infinite numbers become null. */
 static void put_array(FILE *out, const struct carm_report_points *p, const char *name,
                       double (*of)(const struct figures *f, int which), int which)
 {
@@ -301,7 +303,7 @@ int carm_report_points_put(FILE *out, struct carm_report_points *points, struct 
     for (size_t i = 0; i < n; i++) {
         const struct figures *f = &p->figures[i];
         const char *text = p->objects + f->text;
-        const size_t comma = f->end > f->text && *text == ','; /* between objects */
+        const size_t comma = f->end > f->text && *text == ','; /* the comma between objects */
         fputs(i ? "," : "", out);
         if (f->end > f->text) {
             fwrite(text + comma, 1, f->end - f->text - comma, out);
