@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Axes of a plot: where their ticks stand, and their lines and texts.
+// Axes of a plot: places of ticks, lines and texts.
 
-// Powers of two within [low, high], so many that each has room; between two of them plain numbers.
-// unit  what one is in the axis' own unit (1e9 for Gflop/s)
+// Ticks at powers of two within [low, high], at most `most`; plain numbers where there are fewer
+// than two powers.
+// unit  the value of 1 in the axis' unit (1e9 for Gflop/s)
 function powerTicks(low, high, unit, most) {
   const first = Math.ceil(Math.log2(low / unit) - 1e-9);
   const last = Math.floor(Math.log2(high / unit) + 1e-9);
@@ -18,7 +19,7 @@ function powerTicks(low, high, unit, most) {
   return plain.filter((v) => v > 0).map((v) => ({ at: v * unit, text: short(v) }));
 }
 
-// "Gflop/s" for values up to that
+// The unit for values up to `value`: "Gflop/s".
 function axisUnit(value, name) {
   const i = Math.max(0, Math.min(PREFIXES.length - 1, Math.floor(Math.log10(value / 4) / 3)));
   return { unit: 1000 ** i, text: `${PREFIXES[i]}${name}` };
@@ -39,7 +40,7 @@ function drawAxes(layer, box, x, y, xTicks, yTicks, titles) {
   join("x", xTicks, function (t) {
     const at = x(t.at);
     d3.select(this).select("line").attr({ x1: at, x2: at, y1: box.top, y2: bottom });
-    // the last one's text stays inside the picture
+    // keeps the last tick's text inside the picture
     const last = box.left + box.width + MARGIN.right - 2 - textLength(t.text, 11) / 2;
     d3.select(this).select("text").attr({ x: Math.min(at, last), y: bottom + 15, "text-anchor": "middle" });
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The pages of carm report and carm fleet report. All plots/page/common and plots/page/report are one script, in the order of
-// their names, main.js last; common and plots/page/fleet are the other. Text from the data goes
-// into a page as text nodes and attributes only.
+// The pages of carm report and carm fleet report. The files of plots/page/common and plots/page/report make one script,
+// in the order of their names, main.js last; those of common and plots/page/fleet make the other. Text from the data
+// goes into a page as text nodes and attributes only.
 
 // ---- elements
 
@@ -24,7 +24,7 @@ function known(v) {
   return v !== null && v !== undefined && v !== "";
 }
 
-// Something went wrong that the reader has to know; the console has it as well.
+// Shows an error to the reader; the browser's console has it, too.
 function showError(text) {
   const box = byId("error");
   box.hidden = false;
@@ -76,7 +76,7 @@ function short(v) {
   return String(Number(v.toPrecision(4)));
 }
 
-// as CARM_NOT_KNOWN of base/number.h: an interval of more than half its middle to each side tells nothing
+// as CARM_NOT_KNOWN of base/number.h: an interval of more than half its middle to each side means not known
 function isKnown(ci) {
   return 2 * (ci[1] - ci[0]) <= ci[1] + ci[0];
 }
@@ -97,7 +97,7 @@ function plural(n, word, words) {
   return `${n} ${n === 1 ? word : words || `${word}s`}`;
 }
 
-// 1/8, 0.25 as powers of two have them on an axis
+// a power of two as text on an axis: "1/8", "4"
 function powerText(e) {
   return e >= 0 ? String(2 ** e) : e >= -10 ? `1/${2 ** -e}` : `2^${e}`;
 }

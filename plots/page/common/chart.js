@@ -34,7 +34,7 @@ function drawChart(host, chart) {
   chart.series.forEach((s) => drawSeries(svg, s, x, y));
 }
 
-// Vertical lines with their names at the top, each where it has room.
+// Draws vertical lines, with names at the top where these have room.
 function drawMarks(svg, box, x, chart) {
   let end = -Infinity;
   for (const mark of chart.marks.filter((m) => m.x > chart.x[0] && m.x < chart.x[1]).sort((a, b) => a.x - b.x)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model as what is drawn: sets of roofs, lines of both models, points.
+// Turns the model into what is drawn: sets of roofs, lines of both roofline models, points.
 
 const MODELS = ["cache-aware", "original"];
 const KEYS = { "cache-aware": "cache_aware", original: "original" };
@@ -14,7 +14,7 @@ function readData() {
   return data;
 }
 
-// Of many points only those that took longest are objects in the data; the others become ones of their figures.
+// Of many points, only the longest are objects in the data. Makes objects of the others from their figures.
 function fillMany(data) {
   const { many, places } = data;
   if (!many) {
@@ -36,7 +36,7 @@ function fillMany(data) {
   });
 }
 
-// Sets of vectors that have computation alone take the memory of the other of dp and sp, as carm_scaling_fill does.
+// Gives vector sets of dp without memory roofs those of sp, or the reverse, like carm_scaling_fill.
 function completeSets(model) {
   const floating = ["dp", "sp"];
   for (const s of model.roofs.filter((r) => !r.memory.length && r.isa !== "scalar" && floating.includes(r.precision))) {
@@ -62,14 +62,14 @@ function peakOf(set) {
 
 const ISAS = ["scalar", "sse", "avx", "avx2", "avx512", "amx"]; // narrowest first
 
-// Sets of narrower ISAs with as many threads, in the same precision: a program of the set may use them.
+// Sets of narrower ISAs with the same threads and precision, whose instructions a program of the set may use.
 function narrowerSets(model, set) {
   const place = ISAS.indexOf(set.isa);
   return model.roofs.filter((s) => s.threads === set.threads && s.precision === set.precision &&
     ISAS.includes(s.isa) && ISAS.indexOf(s.isa) < place);
 }
 
-// What narrower ISAs reach clearly above a set's own roofs, as carm_model_best_memory in models/model.c has it.
+// The roofs of narrower ISAs that are clearly above a set's own roofs, as in carm_model_best_memory (models/model.c).
 function fasterRoofs(model, set) {
   const clearly = 1.01;
   const peak = peakOf(set);
@@ -83,9 +83,9 @@ function fasterRoofs(model, set) {
   ]);
 }
 
-// The set that is shown first: that of most points, parts of a program by their share of its time; without
-// points, or of equals, one with memory of its own, that with the highest peak, among those of its threads and
-// precision that of the widest ISA; of equals the first.
+// The set that is shown first: the set of most points, where parts of a program count by their share of its time.
+// Without points, or of equal sets: a set with own memory roofs, then the highest peak, among sets of its threads and
+// precision the widest ISA, then the first.
 function bestSet(model, places) {
   const weight = (p) => (p.part && p.part.time_share !== null ? p.part.time_share : 1);
   const points = (s) => places.filter((p) => p.roofs && sameSet(p.roofs, s)).reduce((sum, p) => sum + weight(p), 0);
@@ -120,7 +120,7 @@ function memoryTip(set, m) {
   ];
 }
 
-// What a set's operations are: integers compute no flops.
+// The name of a set's operations: "op" for integers.
 function operationOf(set) {
   return set.precision.startsWith("int") ? "op" : "flop";
 }
@@ -190,7 +190,7 @@ function linesOf(model, which) {
   return lines;
 }
 
-// Measured ceilings: what is left with one optimisation less. The roof itself has no step.
+// Measured ceilings: the rates with one optimisation less. The roof itself has no step.
 function ceilingsOf(sets, which) {
   const lines = [];
   for (const set of sets) {
@@ -201,11 +201,11 @@ function ceilingsOf(sets, which) {
   return lines;
 }
 
-// Operations that are no flops have no height on an axis of flop/s.
+// Whether a point is drawn: operations of other metrics have no height on an axis of flop/s.
 const isDrawn = (p) => !p.metric || Boolean(p.roofs && p.roofs.precision.startsWith("int"));
 
-// Points that a model has a place for; index is that of the table's row. A point that moves no bytes has an
-// infinite intensity (null), which no axis shows.
+// Points with a place on a roofline model; index: row of the table. A point without bytes has an infinite intensity
+// (null), which no axis shows.
 function pointsOf(places, which) {
   const points = [];
   places.forEach((p, index) => {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The geometry of roofs in a log-log plot: where each line is drawn and where its label has room.
+// The geometry of roofs in a log-log plot: the part of each line that is drawn, and the place of
+// its label.
 
 // The visible part of a line, [x1, y1, x2, y2] in data units, or null.
-// window  {x0, x1, y0, y1}; tops: the highest slope and horizontal that are drawn of its set
+// window  {x0, x1, y0, y1}; tops: the highest drawn slope and horizontal of the line's set
 function visiblePart(line, tops, window) {
   if (line.kind === "compute") {
     const from = Math.max(window.x0, tops.memory > 0 ? line.value / tops.memory : 0);
@@ -15,7 +16,7 @@ function visiblePart(line, tops, window) {
   return from < to ? [from, from * b, to, to * b] : null;
 }
 
-// The highest lines of each set. roofs: the set's shape is cut where these meet.
+// The highest slope and horizontal of each set, which cut each other's lines where they meet.
 function topsOf(lines) {
   const tops = new Map();
   for (const line of lines) {
@@ -37,7 +38,7 @@ function cornersOf(x, y, length, height, angle) {
   return [at(0, -2), at(length, -2), at(length, height), at(0, height)];
 }
 
-// Do two rectangles, turned as they may be, overlap? (separating axes)
+// Whether two rotated rectangles overlap (separating axes).
 function overlap(a, b) {
   for (const shape of [a, b]) {
     for (const i of [0, 1]) {
@@ -60,8 +61,8 @@ function inside(corners, box) {
   return corners.every(([x, y]) => x >= box.left && x <= box.left + box.width && y >= box.top && y <= box.top + box.height);
 }
 
-// How far a label's baseline may be above its line: over it or under it, where no parallel line goes through the
-// text; the side with more room first.
+// Distances of a label's baseline from its line, above or below, at which no parallel line crosses the text; the side
+// with more room first.
 function baselinesOf(item, items, angle) {
   const [nx, ny] = [Math.sin(angle), -Math.cos(angle)];
   const gaps = items.filter((other) => other.kind === item.kind)
@@ -72,7 +73,7 @@ function baselinesOf(item, items, angle) {
   return (above < item.height + 4 && below > above ? sides.reverse() : sides).map(([up]) => up);
 }
 
-// Does a point of radius r lie on a text?
+// Whether a point of radius r covers a text.
 function covers(corners, [px, py, r], item, angle) {
   const [x, y] = corners[0];
   const [dx, dy] = [px - x, py - y];
@@ -81,9 +82,9 @@ function covers(corners, [px, py, r], item, angle) {
   return along > -r && along < item.length + r && up > 1 - r && up < item.height + r + 1;
 }
 
-// Places for labels along their lines: slopes from the left, horizontals from the right, moved on
-// until one is free, of points as well where there is such a place, be it for the short text. A label without room
-// is left out: tip and tables have it.
+// Places for labels along their lines: slopes from the left, horizontals from the right, up to the first free place.
+// Places that cover no point are preferred, also with the short text. A label without room is left out: tip and tables
+// have it.
 // items  [{kind, part: [x1, y1, x2, y2] in pixels, text, length, height, short: {text, length}}], the most important first
 // dots   [[x, y, r]], points in pixels
 // returns [{item, x, y, angle}]

@@ -3,7 +3,7 @@
 
 const MARGIN = { left: 50, right: 12, top: 24, bottom: 42 };
 const ZOOM_MOST = 64;
-const LABEL_DOTS_MOST = 400; // of more points labels don't keep clear
+const LABEL_DOTS_MOST = 400; // labels avoid at most so many points
 const MEASURE = document.createElement("canvas").getContext("2d");
 
 function textLength(text, size) {
@@ -11,7 +11,7 @@ function textLength(text, size) {
   return MEASURE.measureText(text).width;
 }
 
-// The plot's window at scale 1, powers of two that hold ridges, roofs and points.
+// The plot's window at scale 1: powers of two around ridges, roofs and points.
 function domainOf(lines, points, mix) {
   const values = (kind) => lines.filter((l) => l.kind === kind && (!l.mix || l.mix === mix)).map((l) => l.value);
   const slopes = values("memory");
@@ -21,7 +21,8 @@ function domainOf(lines, points, mix) {
   const peak = most(flats, slopes);
   const down = (v) => 2 ** Math.floor(Math.log2(v));
   const up = (v) => 2 ** Math.ceil(Math.log2(v));
-  const near = points.filter((p) => p.y > peak / 2 ** 20); // a loop that hardly computes does not shrink the rest
+  const near = points.filter((p) => p.y > peak / 2 ** 20); // a loop that hardly computes must not shrink the others'
+                                                           // part of the plot
   const right = (4 * peak) / least(slopes, flats);
   const levelsOf = (p) => (p.place.levels || []).map((l) => l.intensity).filter((v) => v < 64 * right);
   const xs = near.flatMap((p) => [p.x, ...levelsOf(p)]);
@@ -47,10 +48,11 @@ function plotOf(report, which, lines, points, ceilings) {
     which, report, frame, svg, lines, points, ceilings,
     domain: domainOf(lines, points, report.data.model.config.ldst),
     back: svg.append("rect").attr("class", "back"),
-    axes: layer("axes"), bandLayer: layer("bands"), drawBands: null, // (plot): what lies under the roofs
+    axes: layer("axes"), bandLayer: layer("bands"), drawBands: null, // drawBands(plot) draws below the roofs
     ceilingLayer: layer("ceilings"), roofLayer: layer("roofs"),
     pointLayer: layer("points-layer").attr({ role: "group", "aria-label": "points" }), labelLayer: layer("labels"),
-    levels: svg.append("g").attr({ class: "hierarchy", "aria-hidden": "true" }), // of the point that is pointed at
+    levels: svg.append("g").attr({ class: "hierarchy", "aria-hidden": "true" }), // levels of the point under the
+                                                                                 // pointer
     own: svg.append("path").attr({ class: "own", "aria-hidden": "true" }).style("display", "none"),
     ring: svg.append("circle").attr({ class: "ring", r: 9 }).style("display", "none"),
     border: svg.append("rect").attr("class", "border"),
@@ -61,7 +63,7 @@ function plotOf(report, which, lines, points, ceilings) {
   return plot;
 }
 
-// Sizes of the svg, from the room that the page gives it.
+// Sets the svg's size from its room on the page.
 function sizePlot(plot) {
   const width = Math.max(260, Math.round(plot.frame.node().clientWidth));
   const height = Math.round(Math.max(300, Math.min(560, width * 0.74)));
@@ -81,7 +83,7 @@ function sizePlot(plot) {
   plot.tree = null;
 }
 
-// Scales and window as the view's zoom has them.
+// Scales and window for the view's zoom.
 function zoomedScales(plot) {
   const [k, fx, fy] = plot.report.view.zoom[plot.which] || [1, 0, 0];
   const { box } = plot;
@@ -136,13 +138,13 @@ function drawPlot(plot) {
   drawHot(plot);
 }
 
-// "flop", "op" where all sets that show are of integers, or both
+// "flop"; "op" if all shown sets are of integers; else both
 function operationText(lines) {
   const found = new Set(lines.map((line) => operationOf(line.set)));
   return found.size > 1 ? "flop or op" : found.has("op") ? "op" : "flop";
 }
 
-// Ceilings end where the roofs of their set do, or at their own highest where no roof is drawn.
+// Ceilings end at the roofs of their set, or at the highest ceilings if no roof is drawn.
 function ceilingTops(roofs, ceilings) {
   const tops = topsOf(ceilings);
   topsOf(roofs).forEach((top, key) => {
@@ -155,7 +157,7 @@ function ceilingTops(roofs, ceilings) {
   return tops;
 }
 
-// The lines of one layer. returns those that show, with their parts in pixels
+// Draws the lines of one layer. returns the visible lines, with their parts in pixels
 function drawLines(plot, layer, lines, tops, name) {
   const { x, y, window } = plot.scales;
   const { model } = plot.report.data;
@@ -228,7 +230,7 @@ function drawLabels(plot, lines, severalSets) {
     .attr("class", (p) => `label ${p.item.layer === "roof" ? p.item.style : "ceiling-label"}`)
     .attr("transform", (p) => `translate(${p.x},${p.y}) rotate(${(p.angle * 180) / Math.PI})`);
   drawPointNames(plot, shown, dots, placed.map((p) => p.corners), lines.map((d) => d.part));
-  // few points lie over the labels that have no other place, many under them
+  // few points are drawn above the labels, many points below
   const points = plot.pointLayer.node();
   points.parentNode.insertBefore(plot.labelLayer.node(), shown.length <= POINT_NAMES_MOST ? points : points.nextSibling);
 }

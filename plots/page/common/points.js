@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Points of applications: elements while they are few, a canvas and a quadtree beyond.
+// Points of applications: elements for few points, a canvas and a quadtree for many.
 
 const POINTS_SVG_MOST = 1500;
 const POINT_NEAR = 10; // pixels
-const POINT_NAMES_MOST = 60; // of more points none has its name beside it
+const POINT_NAMES_MOST = 60; // with more points, no names are drawn beside them
 const POINT_NAME_PX = 11;
 const CANVAS_PARTS = 8;
-const PART_RADIUS = 0.028; // of the plot's width: that of a part with the whole time
+const PART_RADIUS = 0.028; // share of the plot's width: radius of a part with all of the time
 const NAME_LETTERS = 34;
-const NAME_END = 22; // of them: " loop FILE:LINE"
+const NAME_END = 22; // letters at a cut name's end: " loop FILE:LINE"
 
 function shownPoints(plot) {
   const { window } = plot.scales;
@@ -27,7 +27,7 @@ function drawPoints(plot) {
   }
 }
 
-// A point whose roofs are not shown is pale: the roofs that are do not bind it.
+// A point whose roofs are not shown is pale: the shown roofs do not bind it.
 function isPale(plot, p) {
   return !setIsOn(plot.report.view, p.place.roofs);
 }
@@ -44,7 +44,7 @@ function drawElements(plot, shown) {
     movePoint(plot, this, p);
   });
   circles.exit().remove();
-  // one of them is in the order of the tab key; the arrow keys go to the others
+  // the tab key reaches one point; the arrow keys go to the others
   if (shown.some((p) => p.place.part)) {
     circles.sort((a, b) => pointRadius(plot, b, 0) - pointRadius(plot, a, 0) || a.index - b.index);
   }
@@ -56,18 +56,18 @@ function drawElements(plot, shown) {
   drawArrows(plot, shown);
 }
 
-// The area of a part of a program is its share of the time.
+// The radius of a point. The area of a part of a program is proportional to its share of the time.
 function pointRadius(plot, p, plain) {
   const { part } = p.place;
   return part && part.time_share > 0 ? Math.max(3, PART_RADIUS * Math.min(plot.size.width, 800) * Math.sqrt(part.time_share)) : plain;
 }
 
-// Of several files of points, the one that a point comes from.
+// The index of the file that a point is from.
 function fileOf(p) {
   return p.place.file || 0;
 }
 
-// From a point in one file to that of the same name in the next file: before and after.
+// Arrows from a point in one file to the point of the same name in the next file: before and after.
 function arrowsOf(shown) {
   const last = new Map();
   const arrows = [];
@@ -90,14 +90,14 @@ function drawArrows(plot, shown) {
     const [x1, y1, x2, y2] = [x(a.from.x), y(a.from.y), x(a.to.x), y(a.to.y)];
     const angle = Math.atan2(y2 - y1, x2 - x1);
     if (Math.hypot(x2 - x1, y2 - y1) < 6) {
-      return ""; // it has not moved
+      return ""; // the point has not moved
     }
     const head = [2.6, -2.6].map((turn) => `M${x2},${y2}L${x2 + 8 * Math.cos(angle + turn)},${y2 + 8 * Math.sin(angle + turn)}`);
     return `M${x1},${y1}L${x2},${y2}${head.join("")}`;
   });
 }
 
-// Names beside their points, where they cover neither a label nor a point; the others are in the tips.
+// Draws names beside points, if they cover no label and no point; the other names are in the tips.
 // dots   [[x, y, r]] of the shown points, in pixels; taken: corners of the labels
 // lines  [[x1, y1, x2, y2]] of the roofs, in pixels
 function drawPointNames(plot, shown, dots, taken, lines) {
@@ -108,7 +108,8 @@ function drawPointNames(plot, shown, dots, taken, lines) {
   texts.text((n) => n.text).attr("x", (n) => n.x).attr("y", (n) => n.y);
 }
 
-// Where a name of that length may begin: beside the point, over or under it, at its corners.
+// The places where a name of this length may begin: beside the point, above or below, at the
+// corners.
 function namePlaces([px, py, r], length) {
   const [right, left, middle] = [px + r + 3, px - r - 3 - length, px - length / 2];
   return [[right, py + 4], [left, py + 4], [middle, py - r - 4], [middle, py + r + 13],
@@ -127,7 +128,7 @@ function placeNames(plot, shown, dots, taken, lines) {
     const free = namePlaces(dots[i], length).map(([x, y]) => ({ x, y, corners: cornersOf(x, y, length, POINT_NAME_PX, 0) }))
       .filter(({ corners }) => inside(corners, box) && !all.some((t) => overlap(t, corners)) &&
         !dots.some((dot, k) => k !== i && covers(corners, dot, item, 0)));
-    // a line behind the text is worse than a place at a corner
+    // prefers a place without a line behind the text, even at a corner
     const at = free.find(({ corners }) => !strokes.some((t) => overlap(t, corners))) || free[0];
     if (!at) {
       return null;
@@ -169,8 +170,8 @@ function drawCanvas(plot, shown) {
   const style = getComputedStyle(document.documentElement);
   const draw = canvas.getContext("2d");
   draw.scale(dense, dense);
-  // some paths of each kind, one upon the other: where many points lie it gets darker; of 50 000 points on, each is
-  // a third as dark as of 5000
+  // several paths of each kind overlap, so that dense points are darker; from 50 000 points on, each point is a third
+  // as dark as with 5000
   const thin = Math.min(1, Math.max(0.3, Math.sqrt(5000 / shown.length)));
   for (const [over, pale, alpha] of [[false, true, 0.12], [false, false, 0.4], [true, true, 0.25], [true, false, 0.8]]) {
     const points = shown.filter((p) => Boolean(p.over) === over && isPale(plot, p) === pale);
@@ -189,7 +190,7 @@ function drawCanvas(plot, shown) {
   }
 }
 
-// The canvas' point under the pointer, or null. The tree holds pixels at scale 1.
+// The canvas' point under the pointer, or null. The tree has pixels at scale 1.
 function nearestPoint(plot, [px, py]) {
   const { k, tx, ty } = plot.scales;
   if (!plot.tree) {
@@ -229,9 +230,9 @@ function followCanvas(plot) {
   });
 }
 
-// ---- the point that is pointed at, in the plots and in the table
+// ---- the point under the pointer, in the plots and in the table
 
-// The roof of its own mix, where its counts tell one: two lines that meet, as far as they are in sight.
+// Draws the roof of a point's own mix, if its counts determine one: two lines that meet, clipped to the window.
 function drawOwn(plot, p) {
   const { window, x, y } = plot.scales;
   const own = p && p.at.own;
@@ -244,7 +245,8 @@ function drawOwn(plot, p) {
   }
 }
 
-// The point once for each level, joined by a line, and as far below that level's own roof as it is.
+// Draws the point once for each level, at its distance below the level's own roof, joined by a
+// line.
 function drawLevels(plot, p) {
   const { window, x, y } = plot.scales;
   const { model } = plot.report.data;

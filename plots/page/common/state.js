@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The state of a page: what of it stands behind # in the address, colours, what every page listens to.
-// The page's own scripts say what the view is: viewObject(view) gives what is not as at first.
+// The state of a page: its part behind # in the address, colours, events of every page. The page's own scripts define
+// the view: viewObject(view) gives the settings that differ from the initial ones.
 
 const THEMES = ["auto", "light", "dark"];
 
-// Without an entry in the history for each step of a zoom.
+// Writes the view to the address, without an entry in the browser's history for each step of a
+// zoom.
 function writeHash(view) {
   const object = viewObject(view);
   const hash = Object.keys(object).length ? `#${encodeURIComponent(JSON.stringify(object))}` : "";
@@ -18,7 +19,7 @@ function isZoom(z) {
     z.slice(1).every((t) => t <= 0 && t >= 1 - z[0]);
 }
 
-// What the address holds, {} where that makes no sense.
+// The settings in the address, {} if they cannot be read.
 function hashObject() {
   try {
     const read = location.hash.length > 1 ? JSON.parse(decodeURIComponent(location.hash.slice(1))) : {};
@@ -40,7 +41,7 @@ function showTheme(view) {
   byId("theme").setAttribute("aria-label", `colours: ${view.theme === "auto" ? "as the system has them" : view.theme}`);
 }
 
-// ---- what the toggles let through
+// ---- what the toggles show
 
 function isOn(view, name) {
   return view.toggles[name] !== false;
@@ -58,8 +59,8 @@ function lineIsOn(view, line) {
         (line.mix === undefined || isOn(view, `mix:${line.mix}`)));
 }
 
-// What every page listens to.
-// redraw()  draws all of it; reread() takes the view from the address first
+// Adds the events of every page.
+// redraw() draws the whole page; reread() takes the view from the address first
 function listenPage(report, redraw, reread) {
   byId("theme").addEventListener("click", () => {
     report.view.theme = THEMES[(THEMES.indexOf(report.view.theme) + 1) % THEMES.length];
@@ -84,7 +85,7 @@ function listenPage(report, redraw, reread) {
     }
   });
   addEventListener("scroll", followScroll, { passive: true });
-  // paper cannot be unfolded
+  // unfolds folded parts for printing
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("main details:not([open])")];
@@ -93,6 +94,6 @@ function listenPage(report, redraw, reread) {
   addEventListener("afterprint", () => folded.forEach((details) => (details.open = false)));
 }
 
-// What fails is shown on the page; the browser's console has it as well.
+// Shows failures on the page; the browser's console has them, too.
 addEventListener("error", (event) => showError(`This page failed: ${event.message}`));
 addEventListener("unhandledrejection", (event) => showError(`This page failed: ${event.reason}`));

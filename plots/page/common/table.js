@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Plain tables and lists of facts.
 
-// head: texts; rows: arrays of texts; numbers: columns that stand at the right
+// head: texts; rows: arrays of texts; numbers: right-aligned columns
 function plainTable(caption, head, rows, numbers) {
   const kind = (i) => (numbers.includes(i) ? "n" : null);
   return el("div", { class: "scroll" }, el("table", { class: "cards" },

@@ -16,14 +16,14 @@ function hideTip() {
   byId("tip").hidden = true;
 }
 
-// At the middle of an element, or the edge of the window nearest to it.
+// Shows a tip at the middle of an element, or at the nearest edge of the window.
 function showTipAt(element, lines) {
   const box = element.getBoundingClientRect();
   const within = (v, most) => Math.max(0, Math.min(v, most));
   showTip(lines, within(box.left + box.width / 2, innerWidth), within(box.top + box.height / 2, innerHeight));
 }
 
-// The focus scrolls what it goes to into sight: its tip stays and goes along.
+// Moves the tip with the focused element, which the browser scrolls into sight.
 function followScroll() {
   const element = document.activeElement;
   if (!byId("tip").hidden && element && element.tipLines) {
@@ -34,7 +34,7 @@ function followScroll() {
 }
 
 // Gives the elements of a selection a tip on hover and on focus.
-// lines(d): its texts; over(d or null): told when it comes and goes
+// lines(d): the tip's texts; over(d or null): called when the tip appears and disappears
 function withTip(selection, lines, over) {
   const tell = over || (() => {});
   const show = (d, x, y) => {

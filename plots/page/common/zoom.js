@@ -3,7 +3,7 @@
 
 const round5 = (v) => Math.round(v * 1e5) / 1e5;
 
-// Keeps the window inside the whole plot; scale 1 is no entry.
+// Keeps the window inside the whole plot; scale 1 is not stored.
 function setZoom(plot, k, fx, fy) {
   const { view } = plot.report;
   const scale = round5(Math.max(1, Math.min(ZOOM_MOST, k)));
@@ -35,7 +35,7 @@ function makeZoom(plot) {
   });
   svg.call(zoom);
   const scaled = () => plot.report.view.zoom[plot.which] !== undefined;
-  // At scale 1 the page scrolls: by the wheel away from a closer look, and by one finger.
+  // At scale 1 the page scrolls: by zooming out with the wheel, and by one finger.
   const wheel = svg.on("wheel.zoom");
   svg.on("wheel.zoom", function (...rest) {
     if (scaled() || d3.event.deltaY < 0) {

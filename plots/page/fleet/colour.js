@@ -26,8 +26,8 @@ function quantileOf(values, share) {
   return sizes.length ? sizes[Math.min(sizes.length - 1, Math.floor(sizes.length * share))] : 0;
 }
 
-// The end of the scale, a round value: one sound cell in 200 exceeds it at most, and half of the outliers, if
-// the sound cells can still be told apart.
+// The end of the scale, a round value. At most one sound cell in 200 exceeds it; about half of the outliers do, if
+// sound cells remain distinguishable.
 function limitOf(values, flagged, unit) {
   const base = quantileOf(values, 0.995);
   const high = Math.max(base, Math.min(4 * base, quantileOf(flagged, 0.5)));

@@ -4,7 +4,7 @@
 const VERDICTS = {
   ".": "sound", u: "suspect", m: "small", s: "slow", f: "fast",
 };
-const HAS = 1; // of a cell's state
+const HAS = 1; // bit of a cell's state
 const DISTURBED = 2;
 const FLAGGED = 4;
 
@@ -14,9 +14,9 @@ function readFleet() {
   if (data.schema !== "carm-fleet-page/1") {
     throw new Error(`the page knows carm-fleet-page/1, the data is ${data.schema}`);
   }
-  block.textContent = ""; // a large fleet's text would stay in memory
+  block.textContent = ""; // frees the memory of a large fleet's text
   data.groups.forEach(decodeGroup);
-  data.model = { config: { ldst: "" } }; // for the roofline's parts, which know a model
+  data.model = { config: { ldst: "" } }; // for the roofline's code, which expects a model
   return data;
 }
 
@@ -74,8 +74,7 @@ function stateOf(group, node, column) {
   return group.state[group.cell(node, column)];
 }
 
-// How far off a node is for the order of rows: sigmas where they are known, per cent beyond that; what was
-// found to be an outlier comes before the rest.
+// The deviation of a node, for the order of rows: sigmas where known, else per cent; outliers come before the rest.
 function scoreOf(group, node) {
   let most = 0;
   group.columns.forEach((c, j) => {
@@ -117,7 +116,7 @@ function unitOf(c) {
   return c.unit === "byte/s" ? "B/s" : c.unit;
 }
 
-// How sure a cell is, or why it says nothing.
+// The certainty of a cell's deviation, or why it was not judged.
 function judgedText(group, node, column) {
   const at = group.cell(node, column);
   const c = group.columns[column];

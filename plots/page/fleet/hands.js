@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The map under pointer and keys, and the choices above it.
+// Pointer and keys on the map, and the choices above the map.
 
-// Of the rows that share a pixel the one that is furthest off.
+// The row with the largest deviation among rows that share a pixel.
 function bestRow(report, row) {
   const { heat, group } = report;
   let best = row;
@@ -11,7 +11,7 @@ function bestRow(report, row) {
   return best;
 }
 
-// {row, column} of a point of the window; column -1 = the row's name; null = none of both
+// {row, column} of a point of the window; column -1 = the row's name; null = neither
 function heatCell(report, clientX, clientY) {
   const { heat } = report;
   const box = byId("heat-scroll").getBoundingClientRect();
@@ -128,7 +128,7 @@ function heatKey(report, event) {
   event.preventDefault();
 }
 
-// The cursor goes to a cell, which scrolls into sight, with its tip.
+// Moves the cursor to a cell, scrolls the cell into sight, and shows its tip.
 function moveCursor(report, to) {
   const { heat } = report;
   const scroll = byId("heat-scroll");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The map of nodes by roofs: one canvas over a box that scrolls, which draws the rows in sight.
+// The map of nodes by roofs: one canvas over a scrolling box, with the rows in sight.
 
 const HEAT_TALL = 480; // pixels of rows in sight at most
 const HEAT_STRIP = 22; // the strip with all rows
@@ -11,7 +11,7 @@ const CELL_MOST = 44;
 function chosenColumns(report) {
   const { group, view } = report;
   const levels = group.columns.filter((c) => c.kind === "level");
-  const room = innerWidth < 600 ? 40 : 100; // columns that a screen has room for
+  const room = innerWidth < 600 ? 40 : 100; // columns that fit on a screen
   const kind = view.columns || (group.columns.length > room && levels.length ? "levels" : "all");
   if (kind === "levels" && levels.length) {
     return levels;
@@ -20,7 +20,7 @@ function chosenColumns(report) {
   return mine.length ? mine : group.columns;
 }
 
-// Nodes in the view's order, those whose names hold what is searched for.
+// Nodes in the view's order, with names that contain the searched text.
 function orderNodes(report) {
   const { group, view } = report;
   const wanted = view.search.trim().toLowerCase();
@@ -33,7 +33,7 @@ function orderNodes(report) {
   } else if (by) {
     const at = (i) => group.share[group.cell(i, by.index)];
     const key = (i) => (Number.isNaN(at(i)) ? Infinity : at(i));
-    order.sort((a, b) => key(a) - key(b) || a - b); // Infinity - Infinity is NaN: by name
+    order.sort((a, b) => key(a) - key(b) || a - b); // Infinity - Infinity is NaN: then by name
   }
   return order;
 }
@@ -51,7 +51,7 @@ function sizeHeat(report) {
   heat.row = view.rows || Math.min(24, HEAT_TALL / n);
   heat.tall = Math.max(40, Math.min(HEAT_TALL, Math.ceil(n * heat.row)));
   heat.strip = n * heat.row > heat.tall + 1 ? HEAT_STRIP : 0;
-  const room = width - heat.left - heat.strip - 18; // a scroll bar
+  const room = width - heat.left - heat.strip - 18; // less a scroll bar
   heat.cell = Math.max(CELL_LEAST, Math.min(CELL_MOST, room / heat.columns.length));
   heat.vertical = heat.cell >= 11;
   const text = Math.max(20, ...heat.columns.map((c) => textLength(c.short, 11)));
@@ -59,7 +59,7 @@ function sizeHeat(report) {
   heat.wide = heat.left + heat.columns.length * heat.cell;
   heat.width = width;
   const scroll = byId("heat-scroll");
-  const bar = heat.wide > width - heat.strip ? 16 : 0; // that of a scroll bar below
+  const bar = heat.wide > width - heat.strip ? 16 : 0; // height of a scroll bar below
   scroll.style.height = `${heat.head + heat.tall + bar}px`;
   scroll.style.width = `${width - heat.strip}px`;
   byId("heat-frame").style.height = `${heat.head + heat.tall + bar}px`;
@@ -89,7 +89,7 @@ function heatValue(report, node, column) {
   return (view.unit === "percent" ? group.share[at] : group.z[at]) / heat.limit;
 }
 
-// A text that keeps its end: names of nodes differ there.
+// Cuts a text but keeps its end, in which names of nodes differ.
 function fittedEnd(text, room, size) {
   if (textLength(text, size) <= room) {
     return text;
@@ -101,7 +101,7 @@ function fittedEnd(text, room, size) {
   return `\u2026${text.slice(from)}`;
 }
 
-// Draws the map where the box was scrolled to.
+// Draws the part of the map to which the box is scrolled.
 function drawHeat(report) {
   const { heat } = report;
   const scroll = byId("heat-scroll");
@@ -165,7 +165,7 @@ function drawRows(report) {
   }
 }
 
-// Dark on light and light on dark, within the cell: it stands out on every colour.
+// Outlines a cell with a dark and a light line, so that it is visible on every colour.
 function outline(draw, palette, x, y, width, height) {
   draw.lineWidth = 1.6;
   draw.strokeStyle = palette.ink;
@@ -177,7 +177,7 @@ function outline(draw, palette, x, y, width, height) {
   }
 }
 
-// Name and mark of a row; they stay where they are when the cells scroll sideways.
+// Draws name and mark of a row, which do not move when the cells scroll sideways.
 function drawRowHead(report, node, top) {
   const { heat, group } = report;
   const { draw, palette } = heat;
@@ -320,7 +320,7 @@ function drawCursor(report) {
   }
 }
 
-// The strip: all rows, by their verdict and furthest deviation, and what of them is in sight.
+// Draws the strip: all rows, by verdict and largest deviation, and the range of rows in sight.
 function drawStrip(report) {
   const { heat, group } = report;
   const strip = byId("heat-overview");
@@ -354,7 +354,7 @@ function drawStrip(report) {
   draw.strokeRect(1, heat.head + (heat.y / heat.row) * scale, heat.strip - 2, Math.max(3, seen * scale));
 }
 
-// What the map shows, for those that do not see it.
+// Describes the map in words, for readers who cannot see it.
 function noteHeat(report) {
   const { heat, group } = report;
   const first = Math.max(0, rowAt(heat, heat.head));
@@ -365,7 +365,7 @@ function noteHeat(report) {
   drawStrip(report);
 }
 
-// All of it anew: another group, order, size or colours.
+// Lays out the whole map again, for another group, order, size or colours.
 function layoutHeat(report) {
   const { heat, group, view } = report;
   if (byId("heat-frame").clientWidth === 0) {
@@ -375,7 +375,7 @@ function layoutHeat(report) {
   const judged = group.columns.filter((c) => c.kind !== "clock").map((c) => c.index);
   const source = view.unit === "percent" ? group.share : group.z;
   const [values, flagged] = [[], []];
-  const step = Math.max(1, Math.floor(group.names.length / 2000)); // enough of them for a scale
+  const step = Math.max(1, Math.floor(group.names.length / 2000)); // enough nodes for a scale
   group.names.forEach((_, i) => judged.forEach((j) => {
     const at = group.cell(i, j);
     if (group.state[at] & FLAGGED) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Builds the fleet's page once and draws it again whenever the view changes.
 
-// The group, order and node that the view means.
+// Applies the view's group, order and node.
 function applyFleet(report) {
   const { view, data } = report;
   showTheme(view);
@@ -13,7 +13,7 @@ function applyFleet(report) {
   }
 }
 
-// Without a choice: the worst of the group, whatever is searched for.
+// The node without a choice: the worst of the group, regardless of the search.
 function firstNode(report) {
   const { score } = report.group;
   return score.reduce((best, v, i) => (v > score[best] ? i : best), 0);
@@ -35,7 +35,7 @@ function drawFleet(report) {
   }
 }
 
-// Shows a node in all parts.
+// Shows a node in all parts of the page.
 function chooseNode(report, node, group) {
   const { view } = report;
   if (group !== undefined && group !== view.group) {
@@ -57,7 +57,7 @@ function withoutGroups() {
   }
 }
 
-// What is drawn, for tests and for those who build upon the page.
+// The drawn contents, for tests and other scripts.
 function fleetView(report) {
   const { view, heat, group, node, order } = report;
   return {
@@ -103,7 +103,7 @@ function startFleet() {
     followHeat(report);
   }
   listenPage(report, () => drawFleet(report), () => readView(report));
-  // a canvas keeps its colours and size: on paper it is drawn anew
+  // a canvas keeps its colours and size, so it is drawn again for printing
   matchMedia("print").addEventListener("change", () => data.groups.length && layoutHeat(report));
   window.carmFleetView = () => fleetView(report);
   document.body.dataset.ready = "1";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The chosen node: what is known of it, its roofline over the group's band, its history.
+// The chosen node: facts, its roofline over the group's band, its history.
 
-// The columns of the chosen set that the roofline draws: one mix of memory, and the computation.
+// The columns of the chosen set in the roofline: one mix of memory, and computation.
 function rooflineColumns(report) {
   const { set, mix } = report;
   return set ? set.columns.filter((c) => c.kind === "compute" || (isMemory(c) && mixOf(c) === mix)) : [];
@@ -20,7 +20,7 @@ function mixesOf(set) {
   return [...new Set(set.columns.filter(isMemory).map(mixOf))];
 }
 
-// Set and mix as the view has them, or that of the highest peak and the mix of most levels.
+// The view's set and mix; by default the set with the highest peak and the mix of most levels.
 function chooseSet(report) {
   const { group, view } = report;
   const peak = (s) => Math.max(0, ...s.columns.filter((c) => c.kind === "compute").map((c) => c.median || 0));
@@ -46,7 +46,7 @@ function fleetLines(report) {
   }));
 }
 
-// Where 5% to 95% of the group lie, under each line.
+// Draws the range of 5% to 95% of the group under each line.
 function drawBands(plot) {
   const { report, scales } = plot;
   const { window, x, y } = scales;
@@ -78,7 +78,7 @@ function makeRoofline(report) {
 function drawRoofline(report) {
   const [plot] = report.plots;
   const lines = fleetLines(report);
-  // the window is the group's, so that it stays from node to node
+  // the window is the group's, so that it is the same for all nodes
   const medians = rooflineColumns(report).filter((c) => c.median > 0).map((c) => ({
     kind: isMemory(c) ? "memory" : "compute", value: c.median, mix: isMemory(c) ? mixOf(c) : undefined,
   }));
@@ -158,7 +158,7 @@ function shareTicks(low, high, most) {
 function historySeries(report, models) {
   const { group } = report;
   const roofs = group.columns.filter((c) => c.kind !== "level");
-  // one operation: that of the peak
+  // a single operation: the peak's
   const peak = Math.max(...rooflineColumns(report).filter((c) => !isMemory(c)).map((c) => c.median || 0));
   return rooflineColumns(report).filter((c) => isMemory(c) || c.median === peak).map((c) => {
     const k = roofs.indexOf(c);
@@ -199,7 +199,7 @@ function drawHistory(report) {
 
 // ---- facts and choices
 
-// The command that sets the node against the soundest one of its group, where both have files of their own.
+// The command that compares the node with the soundest node of its group, if both have their own files.
 function compareText(report) {
   const { group, node } = report;
   const sound = group.score.reduce((best, v, i) => (v < group.score[best] ? i : best), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the nodes of a group spread, roof by roof: histograms, or dots where nodes are few.
+// The spread of a group's nodes for each roof: histograms, or dots for few nodes.
 
 const SPREAD_BINS = 25;
 const SPREAD_DOTS_MOST = 40;
@@ -18,7 +18,7 @@ function columnTip(c, group) {
   ];
 }
 
-// The end of a histogram's scale: what all but the outermost nodes reach, in round steps.
+// The end of a histogram's scale, a round value that only the outermost nodes exceed.
 function spreadReach(c) {
   const wanted = Math.max(0.002, 2.2 * Math.max(Math.abs(c.p5), Math.abs(c.p95)), 4 * c.spread);
   const power = 10 ** Math.floor(Math.log10(wanted));
@@ -63,7 +63,7 @@ function drawSpreadPlot(report, c) {
     const bins = binsOf(values, reach);
     const most = Math.max(...bins);
     const step = (width - left - right) / SPREAD_BINS;
-    // a bar of one node among ten thousand is still seen
+    // keeps a bar of one node among ten thousand visible
     const tall = (n) => (n ? Math.max(1.5, (n / most) * (base - top)) : 0);
     svg.append("path").attr("class", "count")
       .attr("d", bins.map((n, i) => `M${left + i * step},${base}v${-tall(n)}h${step - 0.6}v${tall(n)}z`).join(""));

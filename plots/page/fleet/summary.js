@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How many, what to do next, and the group that is shown.
+// The counts, what to do next, and the shown group.
 
 function countVerdicts(data, verdict) {
   return data.groups.reduce((n, g) => n + [...g.verdict].filter((v) => v === verdict).length, 0);

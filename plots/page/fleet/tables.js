@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tables: outliers of all groups, what changed, and what gave no model.
+// The tables: outliers of all groups, changes, and rows without a model.
 
-const FLEET_ROWS = 250; // at once
+const FLEET_ROWS = 250; // rows at once
 const OUTLIERS_FIRST = 25;
 
 const OUTLIER_COLUMNS = [
@@ -34,7 +34,7 @@ function outliersOf(data, suspects) {
   return all;
 }
 
-// As the view sorts; at first the slow ones, the most certain first.
+// Sorts as in the view; by default slow nodes first, the most certain first.
 function sortOutliers(list, sort) {
   const column = sort && OUTLIER_COLUMNS.find((c) => c.key === sort[0]);
   const rank = (o) => ["slow", "fast", "suspect"].indexOf(o.verdict);
@@ -149,7 +149,7 @@ function makeChanges(report) {
   section.append(table);
 }
 
-// ---- what gave no model
+// ---- rows without a model
 
 function placeOfRow(r) {
   return r.line ? `${r.file}, line ${r.line}` : r.file;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the page shows, as one object; the part behind # in the address is what is not as at first.
+// The state of the page as one object; the part behind # in the address has the settings that
+// differ from the initial ones.
 
 const ORDERS = { worst: "worst deviation", name: "name", time: "time, newest first" };
 const UNITS = { percent: "per cent off the median", sigmas: "sigmas off the median" };
@@ -9,18 +10,18 @@ const ROWS_FIRST = 16;
 function firstView() {
   return {
     group: 0,
-    node: null, // a name; null = the first one of the order
+    node: null, // a name; null = the first node in the order
     order: "worst", // or a column's label
     unit: "percent",
-    columns: null, // a set's text, "levels", "all"; null = what suits their number
+    columns: null, // a set's text, "levels", "all"; null = chosen by the number of columns
     rows: ROWS_FIRST,
     search: "",
-    set: null, // a set's text; null = that of the highest peak
+    set: null, // a set's text; null = the set with the highest peak
     mix: null,
     suspects: false,
-    sort: null, // of the outliers: [column, descending]
+    sort: null, // order of the outliers: [column, descending]
     zoom: {}, // fleet -> [scale, x, y]
-    toggles: {}, // none: for the roofline's parts
+    toggles: {}, // none; the roofline's code expects the member
     theme: "auto",
   };
 }
@@ -37,7 +38,7 @@ function viewObject(view) {
   return out;
 }
 
-// Takes from the address what makes sense; what does not is as at first.
+// Takes valid settings from the address; others get their initial values.
 function readView(report) {
   const { view, data } = report;
   Object.assign(view, firstView());
@@ -67,7 +68,7 @@ function readView(report) {
   }
 }
 
-// A choice made by the reader: name and value of options, told when another is taken.
+// A choice for the reader. options: [value, text] each; changed: called with another choice
 function choice(label, options, value, changed) {
   const select = el("select", {}, ...options.map(([v, text]) => el("option", { value: v }, text)));
   select.value = value;
@@ -75,7 +76,7 @@ function choice(label, options, value, changed) {
   return el("label", {}, `${label} `, select);
 }
 
-// New choices in place of the old; the one that has the focus keeps it.
+// Replaces choices; the focus stays on the same choice.
 function renew(host, ...children) {
   const at = [...host.querySelectorAll("select, input")].indexOf(document.activeElement);
   host.replaceChildren(...children.filter(Boolean));

@@ -8,7 +8,7 @@ function historyValue(series, v) {
   return unit === "s" && v < 1 ? `${digits4(v * (v < 1e-3 ? 1e6 : 1e3))} ${v < 1e-3 ? "µs" : "ms"}` : si(v, unit);
 }
 
-// Exact counts with all their digits: a step may be of one instruction.
+// A value as text. Exact counts have all digits, as a step may be one instruction.
 function stepValue(series, v) {
   return series.exact ? String(v) : historyValue(series, v);
 }
@@ -33,7 +33,8 @@ function drawSteps(data) {
   box.append(el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, ...body))));
 }
 
-// One quantity: a line through the values, the steps marked. Zero is not shown: a step of 1% is to be seen.
+// Draws one quantity: a line through the values, with marked steps. The axis does not begin at zero, so that a step of
+// 1% is visible.
 function drawSeries(data, series, k) {
   const figure = el("figure", { class: "history", id: `series-${k}` }, el("figcaption", {}, `${series.name}: ${series.quantity}`));
   byId("series").append(figure);

@@ -15,8 +15,8 @@ function extentOf(series, of, room) {
   return values.length ? [Math.min(...values) / room, Math.max(...values) * room] : [1, 2];
 }
 
-// Curves and points of the sets that are shown. Where the page begins with sets that have none, as those of scalar
-// code, the first set that has some stands in for them.
+// Curves and points of the shown sets. If the initial sets have none, such as sets of scalar code, the first set that
+// has some replaces them.
 function ofShownSets(report, list) {
   const { view } = report;
   const begins = list.some((item) => setIsOn({ ...view, toggles: view.defaults }, item));
@@ -58,7 +58,7 @@ function levelMarks(model) {
   ]).filter(Boolean);
 }
 
-// Marks are measured numbers of threads, lines between them interpolated.
+// Series over threads: marks are measured, lines between them interpolated.
 function scalingSeries(model) {
   const several = (model.scaling || []).some((c) => c.layout !== model.scaling[0].layout);
   return (model.scaling || []).map((c, i) => ({

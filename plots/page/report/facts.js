@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The machine, how it was measured, what to beware of, and the tables of roofs and counts.
+// The machine, how it was measured, warnings, and the tables of roofs and counts.
 
-// One clock where those of all sets are within 0.2%, else each with its set.
+// One clock if the clocks of all sets are within 0.2%, else a clock for each set.
 function clocksText(sets) {
   const clocks = sets.map((s) => s.clock_hz);
   return Math.max(...clocks) <= 1.002 * Math.min(...clocks) ? si(Math.max(...clocks), "Hz")
@@ -93,7 +93,7 @@ function otherWarnings(data) {
   return out;
 }
 
-// What the warnings are about, in one line.
+// The warnings' subjects in one line.
 function summaryOf(all) {
   const disturbed = all.filter((t) => t.startsWith("disturbed: ")).length;
   const missing = all.filter((t) => t.startsWith("not measured: ")).length;
@@ -113,7 +113,7 @@ function makeWarnings(report) {
     section.append(el("p", { class: "hint" }, "No warnings: no roof was disturbed, all levels are resolved, the model was validated."));
     return;
   }
-  // one line, so that the plots come first; the names in it are cut by the style sheet
+  // one line, so that the plots come first; the style sheet cuts its names
   section.append(el("details", { class: "warnings" },
     el("summary", {}, el("b", {}, plural(all.length, "warning")), `: ${summaryOf(all)}`), list(all)));
 }
@@ -142,7 +142,7 @@ function roofRows(view, model) {
   return rows;
 }
 
-// Drawn again when the toggles change: the table has what they let through.
+// Draws the table of the roofs that the toggles show, again after each change of the toggles.
 function drawRoofs(report) {
   const box = byId("roofs-table");
   box.replaceChildren(plainTable("Medians with their 95% intervals, and between which rates 90% of the repetitions lie; the boxes above choose",

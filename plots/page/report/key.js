@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The key below the boxes: the signs that the plots have now.
+// The key below the boxes: the signs in the present plots.
 
-// Sets beyond the third are drawn alike.
+// Entries for sets; sets beyond the third look alike.
 function setEntries(report) {
   const sets = report.shownSets;
   const text = (s, i) => (i < 3 ? setText(s) : sets.slice(3).map(setText).join("; "));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a core waits for when it does not stream: latencies of loads, idle and beside streams, loads in flight, the
-// core's own operations, lines from core to core.
+// Latencies of loads, idle and beside streams; loads in flight; the core's operations; lines from core to core.
 
 const NANO = 1e9;
 const PAIRS_MOST = 16; // hardware threads whose matrix is shown; carm plot --kind core-to-core draws more

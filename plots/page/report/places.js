@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of points: where each stands, what binds it, what to try. Sorts by its heads.
+// The table of points: place, limit, advice. Its heads sort it.
 
 const ROWS_AT_ONCE = 50;
 
-// The text has null for what is infinite: the intensity of a placed point without bytes.
+// In the data, null is an infinite intensity: of a placed point without bytes.
 function intensityOf(place) {
   return place && place.intensity === null ? Infinity : (place || {}).intensity;
 }
 
-// The head says flop/byte; points of another metric say theirs.
+// The head has flop/byte; points of another metric show their unit.
 function intensityText(v, p) {
   return v === Infinity ? "\u221e, no bytes" : `${short(v)}${p.metric ? ` ${p.metric}/byte` : ""}`;
 }
 
-// title: by what the model counts bytes
+// title: the bytes that the model counts
 function placeColumns(which, title) {
   const at = (p) => p[KEYS[which]] || {};
   return [
@@ -25,16 +25,17 @@ function placeColumns(which, title) {
 }
 
 function notesOf(p) {
-  // a note that came with the point may say what placing it says again
+  // each note once: the point's own note may repeat a note of its placement
   return [...new Set([...p.not_placed, ...p.note.split("; ")])].filter(Boolean).join("; ");
 }
 
-// What to try by each model and the notes, as one text to sort by.
+// Advice of each model and notes as one text, for sorting.
 function adviceOf(p) {
   return [partText(p.part), ...MODELS.map((which) => (p[KEYS[which]] || {}).advice), p.levels_advice, notesOf(p)].filter(Boolean).join("; ");
 }
 
-// A verdict knows the cause, where its place under the roofs has several.
+// The cell with the advice. A verdict goes first: it names the cause, while a place under roofs may
+// have several.
 function adviceCell(p) {
   const advice = p.verdict && p.verdict.limit !== "unknown" ? [el("div", {}, el("b", {}, "verdict: "), p.verdict.text)]
     : MODELS.filter((which) => (p[KEYS[which]] || {}).advice).map((which) => el("div", { class: which }, el("b", {}, `${which}: `), p[KEYS[which]].advice));
@@ -54,8 +55,8 @@ const COLUMNS = [
   { key: "advice", title: "what to try, notes", long: true, value: adviceOf, cell: adviceCell },
 ];
 
-// Row numbers in the view's order; what is not known comes last either way. Of points that are too many to be
-// shown at once, those that took longest come first.
+// Row numbers in the view's order; unknown values come last in both directions. If there are too many points to show at
+// once, the longest come first.
 function sortedRows(places, sort) {
   const order = places.map((p, i) => i);
   if (!sort) {
@@ -100,7 +101,7 @@ function placeRow(report, index) {
   return row;
 }
 
-// Fills the table up to so many rows.
+// Fills the table up to report.rowsShown rows.
 function fillRows(report) {
   const body = document.querySelector("#places tbody");
   const word = report.search.toLowerCase();
@@ -134,7 +135,7 @@ function sortPlaces(report) {
   fillRows(report);
 }
 
-// Goes to a point's row, which may not have been shown yet.
+// Goes to a point's row, which may not be in the table yet.
 function showRow(report, index) {
   if (!report.rows.has(index)) {
     report.search = byId("search").value = "";
@@ -160,7 +161,7 @@ function makePlaces(report) {
     button.addEventListener("click", () => {
       const sort = report.view.sort;
       const again = sort && sort[0] === c.key;
-      // numbers come largest first, texts from A; a third press goes back to the files' order
+      // numbers: largest first; texts: from A; a third press restores the files' order
       const first = Boolean(c.number);
       report.view.sort = !again ? [c.key, first] : sort[1] === first ? [c.key, !first] : null;
       report.changed();
@@ -181,7 +182,7 @@ function makePlaces(report) {
   });
   search.hidden = places.length <= ROWS_AT_ONCE;
   section.append(search,
-    // the style sheet lays the rows out as grids, which would take the roles of a table from it
+    // roles, since the style sheet's grid layout would remove those of a table
     el("div", { class: "scroll" }, el("table", { id: "places", class: "cards", role: "table" },
       el("caption", {}, el("span", { id: "places-count" }), el("span", { class: "screen" },
         "; point at a row to see its point in the plots; click a head to sort")),

@@ -22,7 +22,7 @@ function toggleValues(data) {
   };
 }
 
-// At first one set and the model's own mix are shown: all at once are a thicket.
+// Initially one set and the model's own mix are shown: all lines at once would be unreadable.
 function defaultToggles(data, values) {
   const best = bestSet(data.model, data.places);
   const first = { ...(best || {}), mix: data.model.config.ldst };
@@ -64,7 +64,7 @@ function makeToggles(report) {
   }
 }
 
-// The boxes as the view has them, and in the folded line the sets and mixes that are drawn.
+// Sets the boxes from the view, and the folded line's text: the drawn sets and mixes.
 function showToggles(report) {
   const { view } = report;
   for (const input of document.querySelectorAll("#models input, #toggles input")) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How well the models predict points that they were not made from: fitness and residuals.
+// How well the models predict points outside of their own data: fitness and residuals.
 
-const RESIDUAL_MOST = 0.5; // what lies further off stands at the edge, its tip tells how far
+const RESIDUAL_MOST = 0.5; // larger residuals are drawn at the edge; their tip has the value
 
-// What a model promises a point of test code C, flop/s; 0 = it has no such roof.
+// The performance that a roofline model predicts for a point of test code C, flop/s; 0 = no such
+// roof.
 function predicted(model, p, which) {
   const set = model.roofs.find((s) => sameSet(s, p));
   const compute = set && set.compute.find((c) => c.op === p.op);
@@ -57,7 +58,8 @@ function percentTicks() {
 
 function drawResiduals(report) {
   const figures = MODELS.map((which) => [which, byId(`residuals-${which}`)]).filter(([, figure]) => figure);
-  for (const [which, figure] of figures) { // of all, before a chart takes the room that it finds
+  for (const [which, figure] of figures) { // all figures first, as a chart takes the room that is
+                                           // left
     figure.hidden = report.view.model !== "both" && report.view.model !== which;
   }
   for (const [which, figure] of figures) {
@@ -72,7 +74,7 @@ function drawResiduals(report) {
   }
 }
 
-// The sets and operations that were validated, fewer threads first.
+// The validated sets and operations, fewer threads first.
 function validatedColumns(model) {
   const columns = new Map();
   for (const v of model.validation) {

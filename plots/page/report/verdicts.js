@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The table of verdicts: what limits each part of a program, how much of its time that explains, and the gain without
-// it. A row opens its loop: the bounds as bars, its code with counts, how its accesses move.
+// The table of verdicts: the limit of each part of a program, the share of time that it explains, and the gain without
+// it. A row opens its loop: bounds as bars, code with counts, strides of accesses.
 
 const VERDICT_HEADS = ["time", "limited by", "explains", "gain", "where"];
-// bounds beyond the largest few say nothing that a reader acts on
+// smaller bounds give no advice
 const BOUNDS_SHOWN = 8;
 
-// "86.0%"; a part without samples has its seconds
+// "86.0%"; for a part without samples, its seconds
 function timeOf(p) {
   return p.part && p.part.time_share !== null ? percent(p.part.time_share) : known(p.seconds) ? `${short(p.seconds)} s` : "\u2013";
 }
@@ -46,7 +46,7 @@ function codeTable(loop) {
 
 function loopDetails(loop) {
   const v = loop.verdict;
-  const times = new Map(); // of each text
+  const times = new Map(); // number of times of each text
   v.accesses.forEach((a, i) => {
     const text = accessText(a, loop.access_lines[i]);
     times.set(text, (times.get(text) || 0) + 1);
@@ -61,7 +61,7 @@ function loopDetails(loop) {
       loop.left_out ? el("p", { class: "hint" }, `${loop.left_out} more are not shown`) : null));
 }
 
-// A row, and the row that it opens.
+// A row of the table, and the row that it opens.
 function verdictRows(report, p, index) {
   const v = p.verdict;
   const loop = (report.data.loops || [])[index];
@@ -92,7 +92,8 @@ function makeVerdicts(report) {
   const shown = judged.sort((a, b) => time(b) - time(a) || a - b).slice(0, ROWS_AT_ONCE);
   const section = byId("verdicts");
   section.hidden = false;
-  section.parentElement.classList.add("judged"); // the rooflines go beside it where there is room
+  section.parentElement.classList.add("judged"); // the rooflines go beside the table if there is
+                                                 // room
   section.append(el("p", { class: "answer name" }, answerText(places[shown[0]])),
     el("div", { class: "scroll" }, el("table", { class: "cards" },
       el("thead", {}, el("tr", {}, ...VERDICT_HEADS.map((h, i) => el("th", { scope: "col", class: i === 0 || i === 2 ? "n" : null }, h)))),

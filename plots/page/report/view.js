@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the page shows, as one object: which boxes are ticked, zoom, model, colours, order of the
-// table. The part behind # in the address is this object as JSON, without what is as at first.
+// The state of the page as one object: ticked boxes, zoom, model, colours, order of the table. The
+// part behind # in the address is this object as JSON, without the initial settings.
 
 const SHOWN = ["both", ...MODELS];
 
-// Both models are shown at first where there are no points, or where some have a place on both.
+// Initially both models are shown if there are no points, or if some have a place on the original
+// model.
 function firstModelOf(places) {
   return !places.length || places.some((p) => p.original) ? "both" : "cache-aware";
 }
 
-// firstModel: which model is shown at first
+// firstModel: the model shown initially
 function newView(toggles, firstModel) {
   return {
-    defaults: toggles, // name -> ticked at first
+    defaults: toggles, // name -> ticked initially
     toggles: { ...toggles },
     firstModel,
     model: firstModel,
@@ -45,7 +46,7 @@ function viewObject(view) {
   return out;
 }
 
-// Takes from the address what makes sense; what does not is as at first.
+// Takes valid settings from the address; others get their initial values.
 function readHash(view) {
   Object.assign(view, newView(view.defaults, view.firstModel));
   const object = hashObject();
