@@ -3,6 +3,7 @@
  * model lacks. */
 #include "models/latency.h"
 #include "models/scaling.h"
+#include "tests/counter.h"
 #include "tests/validation/planted.h"
 #include "validation/roofs/lacking.h"
 #include "validation/roofs/levels.h"
@@ -102,6 +103,8 @@ TEST(ceilings_without_memory)
         &config, (struct carm_build_words){.levels = "L1,L2", .ops = "fma", .ceilings = ""}, &host);
     const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", THREADS);
     size_t traffic = 0;
+    runs_are(2054, 135040, 2054, 0x4bb6f85f20306fb);
+    figures_are(m, 0xfe05f35f5c0dd498);
     assert_true(r && r->nceilings > 0);
     for (size_t i = 0; i < r->nceilings; i++) {
         const struct carm_ceiling_roof *c = &r->ceilings[i];
@@ -159,6 +162,13 @@ TEST(memory_domains_are_measured)
     const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", THREADS);
     const struct carm_memory_roof *dram = carm_roofs_find_memory(r, "DRAM", "2:1");
     assert_non_null(dram);
+    static const struct {
+        size_t n, reps;
+        uint64_t print, figures;
+    } runs[] = {{20, 1280, 0x9a41a7bf80bbd1c5, 0xf3c189112b785433},
+                {20, 1280, 0x9a41a7bf80bbd1c5, 0xe52380ff2b64e57d},
+                {0, 0, FINGERPRINT_NONE, 0x14d8062ae0359017},
+                {40, 2560, 0xc9be7733c92ab065, 0x79f412a4fbf67466}};
     for (int how = 0; how < 4;
          how++) { /* as asked for; 4 of 64 pages elsewhere; forbidden; notes of latencies */
         pages.elsewhere = how == 1 ? 4 : 0;
@@ -169,8 +179,11 @@ TEST(memory_domains_are_measured)
         free(m->numa_nodes);
         m->nnuma = m->nnuma_nodes = 0;
         b.reps = how == 3 ? 4096 : 256;
-        seen.reps = seen.runs = 0;
+        seen.reps = seen.runs = seen.patient = 0;
+        seen.print = FINGERPRINT_NONE;
         assert_ok(carm_build_measure_numa(&b, &host, m, &none));
+        runs_are(runs[how].n, runs[how].reps, runs[how].n, runs[how].print);
+        figures_are(m, runs[how].figures);
         assert_int_equal(seen.reps, 5 * (how == 2   ? 0
                                          : how == 3 ? 512
                                                     : 256)); /* an eighth, at least 256 */
@@ -283,6 +296,7 @@ TEST(levels_are_recalled)
         seen.l3_bytes = sizes[i];
         assert_ok(carm_build_run(&config, &host, &counter, before, &m, &done, &err));
         seen.l3_bytes = 0;
+        figures_are(m, i ? 0x2e2ab5b36c8d599e : 0xdb317b39f067dab1);
         assert_string_equal(m->levels[2].level, "L3");
         fail_if(m->levels[2].knee_bytes != before->levels[2].knee_bytes, "%llu: %llu not %llu",
                 (unsigned long long)sizes[i], (unsigned long long)m->levels[2].knee_bytes,
@@ -310,6 +324,8 @@ TEST(slow_numbers_of_threads_are_marked)
     struct carm_model *m = build(
         &config, (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1"}, &host);
     seen.slow = 0.0;
+    runs_are(1371, 107072, 1371, 0x3312c47b376f9693);
+    figures_are(m, 0x4d0742abbca762ab);
     assert_int_equal(m->nscaling, LEVELS + 1);
     for (size_t i = 0; i <= LEVELS; i++) {
         const struct carm_scaling *s = &m->scaling[i];
@@ -337,6 +353,8 @@ TEST(a_set_that_lacks_is_added)
     struct carm_model *m = build(
         &config, (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1"}, &host);
     const size_t before = m->nroofs;
+    seen.counter_hz = clock_hz; /* its four seconds are those of the runs */
+    counter_plant(counter_now);
     struct carm_build_lack lack;
     assert_true(carm_build_lacks(m, "sse", "dp", 2, &host.cpu, host.topo, &lack));
     (void)strcpy(m->machine.cpu, "another");
@@ -350,6 +368,8 @@ TEST(a_set_that_lacks_is_added)
     const struct carm_roofs *one = carm_model_find_roofs(m, "avx2", "dp", 1);
     assert_true(r && r->nmemory == LEVELS);
     assert_int_equal(r->ncompute, 7);
+    runs_are(1831, 156864, 1831, 0x55608f322cd74805);
+    figures_are(m, 0x662e6d1a531666e0);
     for (size_t l = 0; l < LEVELS; l++) {
         const struct carm_memory_roof *roof = carm_roofs_find_memory(r, names[l], "2:1");
         const double own = (double)carm_roofs_find_memory(one, names[l], "2:1")->working_set_bytes;
@@ -360,6 +380,20 @@ TEST(a_set_that_lacks_is_added)
                     roof->bandwidth <= bandwidth_of(l, 2) * (1 + 1e-9));
     }
     assert_false(carm_build_lacks(m, "sse", "dp", 2, &host.cpu, host.topo, &lack));
+    /* as many threads as a set has: the working sets are that set's */
+    assert_true(carm_build_lacks(m, "sse", "dp", THREADS, &host.cpu, host.topo, &lack));
+    assert_ok(carm_build_add_lack(m, &lack, &host, &err));
+    r = carm_model_find_roofs(m, "sse", "dp", THREADS);
+    const struct carm_roofs *all = carm_model_find_roofs(m, "avx2", "dp", THREADS);
+    for (size_t l = 0; l < LEVELS; l++) {
+        const double part = (double)carm_roofs_find_memory(r, names[l], "2:1")->working_set_bytes /
+                            (double)carm_roofs_find_memory(all, names[l], "2:1")->working_set_bytes;
+        assert_true(part > 0.6 && part < 1.001);
+    }
+    runs_are(2315, 207040, 2315, 0xe5d7d641d0603b5f);
+    figures_are(m, 0x5ed4d9054a7a201c);
+    counter_plant(NULL);
+    seen.counter_hz = 0.0;
     carm_model_free(m);
     carm_topo_close(host.topo);
 }
@@ -391,6 +425,8 @@ TEST(isas_beside_the_widest)
         build(&config,
               (struct carm_build_words){.isa = "", .ops = "fma", .precision = "dp", .ldst = "2:1"},
               &host);
+    runs_are(2008, 164352, 2008, 0x16cc54007ea073cf);
+    figures_are(m, 0xa23b3ff43325dc3e);
     assert_ok(carm_build_plan_open(&plan, &config, &host.cpu, &err));
     assert_int_equal(m->nroofs, 6);
     for (size_t i = 0; i < 6; i++) {
@@ -429,6 +465,8 @@ TEST(winners_of_a_search_are_kept)
               (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1,1:1,1:0,0:1"},
               &host);
     winners = NULL;
+    runs_are(10471, 1113024, 10471, 0xc7d7f838e87f0520);
+    figures_are(m, 0x1d7c70a7a5bf7c94);
     for (int usual = 0; usual < 2; usual++) {
         config.found = usual ? NULL : &found;
         assert_ok(carm_build_plan_open(&plans[usual], &config, &host.cpu, &err));
@@ -589,6 +627,7 @@ TEST(ceilings_of_nodes_and_of_one_thread)
         struct carm_build_words w = words;
         w.threads = one ? "1" : NULL;
         struct carm_model *m = build_on(two_nodes, &config, w, &host);
+        figures_are(m, one ? 0xd5e65d1ee3662160 : 0x2171e0ee28231ae7);
         const struct carm_roofs *r = carm_model_find_roofs(m, "avx2", "dp", one ? 1 : THREADS);
         const struct carm_ceiling_roof *dot = NULL, *far = NULL, *busy = NULL;
         for (size_t i = 0; i < r->nceilings; i++) {

@@ -36,7 +36,7 @@ static size_t list_places(const struct carm_build *build, int *places, size_t mo
         carm_topo_usual(build->topo, words);
         for (const char *w = strtok_r(words, ",", &rest); w && n < most;
              w = strtok_r(NULL, ",", &rest)) {
-            places[n] = atoi(w);
+            places[n] = (int)strtol(w, NULL, 10); /* "cores" is none */
             n += places[n] > 1 ? 1 : 0;
         }
     }
