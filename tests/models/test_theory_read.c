@@ -135,6 +135,41 @@ TEST(refuses)
          "t.json: microarchitectures[0].cpuid[0] is not an object"},
         {"\"issue\": 4", "\"issue\": -1",
          "t.json: microarchitectures[0].issue is -1, less than zero"},
+        {"\"issue\": 4", "\"issue\": 16.1",
+         "t.json: microarchitectures[0].issue is 16.1, more than the 16 of any core"},
+        {"\"note\": \"n\"", "\"reorder\": 4096.5",
+         "t.json: microarchitectures[0].reorder is 4096.5, more than the 4096 of any core"},
+        {"\"note\": \"n\"", "\"vector_queue\": 5000",
+         "t.json: microarchitectures[0].vector_queue is 5000, more than the 4096 of any core"},
+        {"\"mul\": 1, \"add\": 1", "\"mul\": 8, \"add\": 8.5",
+         "t.json: microarchitectures[0].widths.scalar.pipes adds up to 16.5, outside 0..16"},
+        {"\"fma\": 1,", "\"fma\": 1, \"others\": {\"int add\": 4.5},",
+         "t.json: microarchitectures[0].widths.scalar.others.int add is above the issue width of 4"},
+        {"\"fma\": 1,", "\"fma\": 1, \"others\": {\"int8 add\": 1},",
+         "t.json: microarchitectures[0].widths.scalar.others has a member \"int8 add\", which this carm does not know"},
+        {"\"stores\": 1", "\"stores\": 2.5",
+         "t.json: microarchitectures[0].widths.scalar.accesses is 2, less than its loads or stores "
+         "alone"},
+        {"\"\", 5]", "\"\", 100]",
+         "t.json: microarchitectures[0].ports \"load-indexed\" is not [up to 8 pipes, latency]"},
+        {"\"note\": \"n\"", "\"core\": {\"add\": [1]}",
+         "t.json: microarchitectures[0].core \"add\" is not [latency, throughput]"},
+        {"\"note\": \"n\"", "\"core\": {\"add\": [1, 0]}",
+         "t.json: microarchitectures[0].core \"add\" has no positive number of cycles"},
+        {"\"note\": \"n\"", "\"core\": {\"add\": [10000, 1]}",
+         "t.json: microarchitectures[0].core \"add\" has no positive number of cycles"},
+        {"\"note\": \"n\"", "\"core\": {\"add\": [\"1\", 1]}",
+         "t.json: microarchitectures[0].core \"add\" has no positive number of cycles"},
+        {"\"note\": \"n\"", "\"core\": {\"adds\": [1, 1]}",
+         "t.json: microarchitectures[0].core has \"adds\", which begins with no kind of model.json's core"},
+        {"\"0x20\"", "\"0x1000\"", "t.json: microarchitectures[1].cpuid[0].models[0] "},
+        {"\"0x10-0x1F\", \"0x30\"",
+         "\"0x1\", \"0x2\", \"0x3\", \"0x4\", \"0x5\", \"0x6\", \"0x7\", \"0x8\", \"0x9\", \"0xA\", \"0xB\", \"0xC\", \"0xD\", "
+         "\"0xE\", \"0xF\", \"0x10\", \"0x11\"",
+         "t.json: microarchitectures[0].cpuid[0].models brings this entry to more than 16 models"},
+        {"[\"a page\"]",
+         "[\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\", \"9\", \"10\", \"11\", \"12\", \"13\", \"14\", \"15\", \"16\", \"17\"]",
+         "t.json: microarchitectures[0].sources is not an array of 1 to 16 texts"},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char *wrong = text_changed(good, "", faults[i].from, faults[i].to);
@@ -154,6 +189,58 @@ TEST(refuses)
         assert_null(t);
         assert_int_equal(strncmp(err.text, "t.json: line ", 13), 0);
     }
+}
+
+/* What is just inside the limits is read. */
+TEST(within_limits)
+{
+    static const struct {
+        const char *from, *to;
+    } cases[] = {
+        {"\"issue\": 4", "\"issue\": 16"},
+        {"\"note\": \"n\"",
+         "\"reorder\": 4096, \"vector_queue\": 200, \"code_line\": 64, \"dispatch_integers\": 6"},
+        {"\"mul\": 1, \"add\": 1", "\"mul\": 8, \"add\": 8"},
+        {"\"fma\": 1,", "\"fma\": 0,"},
+        {"\"fma\": 1,", "\"fma\": 1, \"others\": {\"int add\": 4, \"fp16 dot\": 0.5},"},
+        {"\"accesses\": 2", "\"accesses\": 4"},
+        {"\"\", 5]", "\"01234567\", 99.9]"},
+        {"\"load-indexed\"", "\"a word of 23 letters ..\""},
+        {"\"note\": \"n\"",
+         "\"core\": {\"add\": [9999, 0.5], \"div avx2 dp\": [null, 3], \"mul sse\": [4, null]}"},
+        {"\"0x20\"", "\"0xfff\""},
+        {"\"0x20\"", "\"0x2F-0x2F\", \"0x31\""},
+        {"\"0x10-0x1F\", \"0x30\"",
+         "\"0x1\", \"0x2\", \"0x3\", \"0x4\", \"0x5\", \"0x6\", \"0x7\", \"0x8\", \"0x9\", \"0xA\", \"0xB\", \"0xC\", \"0xD\", "
+         "\"0xE\", \"0xF\", \"0x10\""},
+        {"[\"a page\"]",
+         "[\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\", \"9\", \"10\", \"11\", \"12\", \"13\", \"14\", \"15\", \"16\"]"}};
+    struct carm_theory_table *t;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = text_changed(good, "", cases[i].from, cases[i].to);
+        assert_ok(carm_theory_open(text, strlen(text), "t.json", &t, &err));
+        const struct carm_microarchitecture *m = &t->entries[0];
+        if (i == 1) {
+            assert_true(m->reorder == 4096 && m->vector_queue == 200 && m->code_line == 64 &&
+                        m->dispatch_integers == 6);
+        } else if (i == 4) { /* two operations of an element */
+            assert_near(carm_theory_rate(m, 8, 4, "int32", "add"), 16.0, 1e-12);
+            assert_near(carm_theory_rate(m, 8, 4, "fp16", "dot"), 4.0, 1e-12);
+            assert_near(carm_theory_rate(m, 8, 4, "int32", "mul"), 0.0, 0.0);
+            assert_near(carm_theory_rate(m, 8, 4, "fp1", "dot"), 0.0, 0.0);
+            assert_near(carm_theory_rate(m, 16, 4, "int32", "add"), 0.0, 0.0);
+            assert_near(carm_theory_rate(m, 7, 4, "int32", "add"), 0.0, 0.0);
+        } else if (i == 8) {
+            assert_int_equal(m->ncore, 3);
+            assert_true(m->core[0].latency == 9999 && m->core[0].throughput == 0.5);
+            assert_true(m->core[1].latency == 0 && m->core[1].throughput == 3 &&
+                        m->core[2].latency == 4);
+            assert_string_equal(m->core[1].isa, "avx2");
+            assert_string_equal(m->core[1].precision, "dp");
+        }
+        carm_theory_close(t);
+    }
+    carm_theory_close(NULL);
 }
 
 /* More names than a sentence holds: as many as fit, and a sign that there are others. */
