@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "harness/profile/astray.h"
 
-/* The registers' times after a piece whose instructions are fetched anew, and the time of its last outcome. */
+/* Advances the registers' times through a piece. returns the time at which its last instruction has its result */
 static double go_through(const struct carm_flow_code *code, const struct carm_code_piece *p,
                          const struct carm_graph_latencies *l, double ready[CARM_REG_COUNT])
 {
@@ -26,8 +26,8 @@ static double go_through(const struct carm_flow_code *code, const struct carm_co
     return cycles;
 }
 
-/* Cycles from the fetch of a piece to the outcome of the jump at its end: behind a misprediction its instructions
- * start anew. */
+/* Cycles from the fetch of a piece to the outcome of the jump at its end: after a misprediction, all instructions
+ * of the piece start at its fetch. */
 static double resolves_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
                           const struct carm_graph_latencies *l)
 {
@@ -35,7 +35,7 @@ static double resolves_in(const struct carm_flow_code *code, const struct carm_c
     return go_through(code, p, l, ready);
 }
 
-/* Likewise, at least a load and a comparison, which may be of the piece before. */
+/* resolves_in, but at least a load and a comparison, which may be in the piece before. */
 static double decided_in(const struct carm_flow_code *code, const struct carm_code_piece *p,
                          const struct carm_graph_latencies *l)
 {
@@ -63,9 +63,9 @@ static void add_branch(const struct carm_flow_code *code, const struct carm_code
     out->cycles += rare > 0.0 ? rare * decided_in(code, p, l) : 0.0;
 }
 
-/* A predictor of indirect jumps knows the targets of late. Of outcomes that are independent, one of these is as likely
- * another than the next as two outcomes are: on Zen 4 a switch with six targets, one of them twice as frequent as each other, took
- * 8% longer than by always the most frequent one. */
+/* A predictor of indirect jumps repeats recent targets. With independent outcomes, it misses as often as two
+ * outcomes differ. On Zen 4, a switch with six targets, one of them twice as frequent as each of the others, took
+ * 8% longer than a predictor of always the most frequent target would give. */
 static void add_jumps(const struct carm_flow_code *code, const struct carm_graph_latencies *l,
                       struct carm_astray *out)
 {
@@ -144,8 +144,9 @@ bool carm_astray_takes_part(const struct carm_flow_code *code, const struct carm
     return strays_of(code) > 0.0 || (caller && caller->pieces == code->pieces);
 }
 
-/* Cycles from the return of a call to the next call's target, by the more frequent way of each branch: all of these
- * instructions are fetched anew behind a mispredicted call. Without such a way, those of the call's own piece. */
+/* Cycles from the return of a call until the target of the next call is known, along the more frequent side of each
+ * branch: these instructions start only after the mispredicted call. If this way does not lead to the call, the
+ * cycles of the call's own piece. */
 static double targeted_in(const struct carm_flow_code *code, const struct carm_code_piece *call,
                           const struct carm_graph_latencies *l)
 {
@@ -170,5 +171,5 @@ void carm_astray_calls(const struct carm_flow_code *caller, uint32_t module,
     out->branches += strays;
     out->indirect += strays;
     out->cycles += strays * (caller ? targeted_in(caller, call_of(caller), latencies)
-                                    : latencies->load + 1.0); /* a load has the target */
+                                    : latencies->load + 1.0); /* the target is loaded */
 }

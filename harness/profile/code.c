@@ -57,7 +57,7 @@ static bool is_clobbered(int reg)
     return reg >= CARM_REG_VECTOR || !(kept >> reg & 1);
 }
 
-/* Follows values through one instruction. Loads hide where a value comes from: then it counts as another. */
+/* Follows values through one instruction. The origin of a loaded value is unknown: nothing is carried by a load. */
 static void follow(uint64_t carried[CARM_REG_COUNT], const struct carm_flow_op *op)
 {
     uint64_t from = 0;
@@ -72,8 +72,8 @@ static void follow(uint64_t carried[CARM_REG_COUNT], const struct carm_flow_op *
     }
 }
 
-/* Fills out->carried by the code of the loop around it: from behind the inner loop to its end, and from its begin on,
- * what is executed in most iterations. Nothing is carried where another loop is inside it, too. */
+/* Fills out->carried from the code of the outer loop that is executed in most iterations: from the inner loop's exit to
+ * the outer loop's end, then from its begin on. Nothing is carried if the outer loop contains another loop, too. */
 static int follow_outer_loop(struct carm_flow_code *out, const struct carm_flow *flow, size_t loop,
                              int fd, struct carm_err *err)
 {
@@ -94,7 +94,7 @@ static int follow_outer_loop(struct carm_flow_code *out, const struct carm_flow 
             rc = add_piece(&around, p, fd, err);
         }
     }
-    for (int i = 0; i < CARM_REG_X87; i++) { /* the places of the x87 stack move: none is carried */
+    for (int i = 0; i < CARM_REG_X87; i++) { /* x87 registers are not carried: the stack moves */
         carried[i] = UINT64_C(1) << i;
     }
     for (int half = 0; half < 2 && simple && !rc; half++) {
@@ -115,7 +115,8 @@ static int follow_outer_loop(struct carm_flow_code *out, const struct carm_flow 
 
 /* ---- loops inside ---- */
 
-/* The loop directly inside `loop` to whose code, or to whose inner loops' code, a piece belongs. CARM_CODE_BODY = none */
+/* The loop directly inside `loop` to whose code, or to whose inner loops' code, a piece belongs. CARM_CODE_BODY =
+ * none */
 static size_t child_of(const struct carm_flow *flow, const struct carm_piece *p, size_t loop)
 {
     size_t at = p->loop;
@@ -201,11 +202,12 @@ static bool is_called(const struct carm_flow *flow, const struct carm_piece *p)
     return p->entered && (p == flow->pieces || p[-1].function != p->function);
 }
 
-/* The executions of all functions that are called by address, where nearly all indirect calls of the module are of one
- * instruction and go to functions of the module; else 0 */
+/* The executions of all functions that are called by address, if nearly all indirect calls of the module are made
+ * by one instruction, to functions of the module; else 0 */
 static double called_at_one_site(const struct carm_flow *flow)
 {
-    static const double nearly = 0.1; /* the start of a program calls a few functions by address */
+    static const double nearly =
+        0.1; /* the start of a program calls a few functions by address; chosen by hand */
     double calls = 0.0, most = 0.0, targets = 0.0;
     for (size_t i = 0; i < flow->npieces; i++) {
         const struct carm_piece *p = &flow->pieces[i];
@@ -223,7 +225,7 @@ static double called_at_one_site(const struct carm_flow *flow)
 /* Fills strays: the functions' executions are the frequencies of the one site's targets. */
 static void find_strays(struct carm_flow_code *out, const struct carm_flow *flow)
 {
-    double targets = -1.0; /* not summed yet: most code is called by no address */
+    double targets = -1.0; /* not summed yet: most code is not called by address */
     for (size_t k = 0; k < out->npieces; k++) {
         struct carm_code_piece *p = &out->pieces[k];
         const struct carm_piece *of = p->entered ? carm_flow_find(flow, p->at) : NULL;

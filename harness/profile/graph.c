@@ -6,12 +6,12 @@
 
 enum {
     STEPS_MAX = 24000,    /* most instructions that are executed */
-    ITERATIONS_MAX = 128, /* likewise; chains of several iterations show in fewer */
+    ITERATIONS_MAX = 128, /* most iterations; chains over several iterations show in fewer */
     WINDOWS_MAX = 2048,   /* iterations with a window; small windows fill late */
     ITERATIONS_MIN = 8,
     TERMS = 4,       /* unknown numbers in an address */
     SLOTS = 1 << 16, /* of memory: more than twice STEPS_MAX */
-    LINES = 32,      /* latest lines under way: more than most iterations bring */
+    LINES = 32,      /* latest lines that loads bring: more than most iterations bring */
     LINE = 64,
     NEVER = -1,
 };
@@ -85,7 +85,7 @@ struct ready {
 
 struct step {
     uint32_t op;
-    int before;          /* the step on which this one waited longest */
+    int before;          /* the step for which this step waited longest */
     float load, compute; /* cycles that the step added to the chain: of memory, of its unit */
     uint8_t load_class;
 };
@@ -103,8 +103,8 @@ struct slot {
 /* A line that a load brings. */
 struct line {
     uint8_t segment;
-    struct sum address; /* the load's */
-    struct ready ready; /* never before it is brought */
+    struct sum address; /* of the load */
+    struct ready ready; /* when the line is there */
 };
 
 struct machine {
@@ -116,7 +116,7 @@ struct machine {
     struct slot *slots;
     uint32_t epoch; /* inner loops passed that may have stored anywhere */
     struct line lines[LINES];
-    unsigned nlines;  /* brought so far, of which the table has the latest */
+    unsigned nlines;  /* lines brought so far; the table has the latest ones */
     uint32_t unknown; /* unknown numbers so far */
     bool *loaded;     /* [STEPS_MAX x 2 + ...] whether an unknown number was loaded */
     struct step *steps;
@@ -128,16 +128,16 @@ struct machine {
     uint8_t *seen;                 /* [nops] times, at most 3 */
     double *
         walked; /* [2 x npieces + ndoors] jumps owed: error diffusion of branches, of indirect jumps,
-                  * and of the ways out of inner loops */
+                  * and of the exits of inner loops */
     double targeted; /* executions of all pieces that indirect jumps go to */
     double straddles;
     uint32_t *linked; /* [nops] times on the chain */
     /* with a window: when each step left in order, and when each on vectors began */
-    const struct carm_graph_window *window; /* NULL = all are in flight */
+    const struct carm_graph_window *window; /* NULL = any number of instructions in flight */
     double *left, *began;                   /* [STEPS_MAX] */
     int nbegan;
     double entered;
-    /* cycles in which instructions entered, and those of the latest one */
+    /* cycle in which the latest instruction entered, and the instructions that entered in it */
     double cycles;
     unsigned together, integers;
     unsigned top; /* of the x87 stack, which grows down */
@@ -240,8 +240,8 @@ static struct ready later(struct ready a, struct ready b)
     return b.cycles > a.cycles ? b : a;
 }
 
-/* A load that a core which renames memory takes from the stored register: mov to a whole register, pop, or a number
- * that goes back to memory. Measured on Zen 4: 1 cycle, and 6 to 7 for add eax, [m], movsxd and movzx. */
+/* Whether a core that renames memory takes the load from the stored register: mov to a whole register, pop, or a number
+ * that is stored again. Measured on Zen 4: 1 cycle; 6 to 7 for add eax, [m], movsxd and movzx. */
 static bool is_plain(const struct carm_flow_op *op)
 {
     const unsigned whole = op->precision == CARM_OPCODE_INT64 ? 8 : 4;
@@ -249,11 +249,11 @@ static bool is_plain(const struct carm_flow_op *op)
            (op->value == CARM_VALUE_LOAD && op->load_bytes == whole);
 }
 
-/* A load of a line that a load before it brings waits as long as that one: objects have several fields. Two loads
- * are of one line where their addresses are known to differ by less than a line.
+/* A load of a line that an earlier load brings waits as long as the earlier load: objects have several fields. Two
+ * loads are of one line if their addresses are known to differ by less than a line.
  * beyond  cycles that the load's own misses take
- * own     when its bytes are ready without the other load
- * returns when they are ready */
+ * own     when the load's bytes are ready without the earlier load
+ * returns when the load's bytes are ready */
 static struct ready share_line(struct machine *m, const struct sum *address, uint8_t segment,
                                double beyond, struct ready own)
 {
@@ -274,7 +274,7 @@ static struct ready share_line(struct machine *m, const struct sum *address, uin
     return out;
 }
 
-/* The time at which a load's bytes are ready, and the steps that they come from. */
+/* The time at which a load's bytes are ready, and the step that produced them. */
 static struct ready load(struct machine *m, const struct carm_flow_op *op, uint32_t i,
                          const struct sum *address, struct ready from, struct step *step)
 {
@@ -419,7 +419,7 @@ static double latency_of(const struct carm_graph_latencies *l, const struct carm
     return l->of[op->class][op->width][op->precision];
 }
 
-/* An instruction enters, behind those before it. */
+/* Lets an instruction enter, in order. */
 static void dispatch(struct machine *m, const struct carm_flow_op *op)
 {
     const struct carm_graph_latencies *l = m->latencies;
@@ -439,7 +439,7 @@ static void dispatch(struct machine *m, const struct carm_flow_op *op)
     }
 }
 
-/* When an instruction enters the core at the earliest. */
+/* The earliest cycle in which an instruction can enter the core. */
 static double enter(struct machine *m, const struct carm_flow_op *op)
 {
     const struct carm_graph_window *w = m->window;
@@ -455,7 +455,7 @@ static double enter(struct machine *m, const struct carm_flow_op *op)
     return m->entered;
 }
 
-/* The step begins and ends at these cycles. */
+/* Notes the cycles at which a step begins and ends. */
 static void leave(struct machine *m, const struct carm_flow_op *op, double begin, double end)
 {
     const double before = m->nsteps ? m->left[m->nsteps - 1] : 0.0;
@@ -465,7 +465,7 @@ static void leave(struct machine *m, const struct carm_flow_op *op, double begin
     }
 }
 
-/* The register behind a number, which of the x87 stack is a place behind its top. */
+/* The register with a number; x87 numbers are places relative to the top of the stack. */
 static uint8_t renamed(const struct machine *m, uint8_t reg)
 {
     return reg < CARM_REG_X87 || reg >= CARM_REG_COUNT
@@ -560,7 +560,8 @@ static void execute(struct machine *m, uint32_t i)
 
 /* ---- iterations ---- */
 
-/* The piece to which an indirect jump goes: the one that is most behind its share of the run. NULL = none is known */
+/* The piece to which an indirect jump goes: the target that is most behind its share of executions in the run. NULL =
+ * none is known */
 static const struct carm_code_piece *jump(struct machine *m)
 {
     const struct carm_flow_code *code = m->code;
@@ -577,7 +578,7 @@ static const struct carm_code_piece *jump(struct machine *m)
     return &code->pieces[to];
 }
 
-/* What is at an address: a piece, or an inner loop. Neither: the iteration ends there. */
+/* The code at an address: a piece, or an inner loop. Neither: the iteration ends. */
 struct place {
     const struct carm_code_piece *piece;
     const struct carm_code_door *door;
@@ -593,9 +594,9 @@ static struct place place_at(const struct carm_flow_code *code, uint64_t at)
     return out;
 }
 
-/* Passes an inner loop: nothing waits for the registers and the memory that it changes any more. Their numbers stay,
- * for addresses mostly move on as they did.
- * returns the piece behind it: the one that is most behind its share of the run; NULL = the iteration ends */
+/* Passes an inner loop: registers and memory that it changes are ready afterwards. Their values are kept, since
+ * addresses mostly go on as before.
+ * returns the piece after it: the exit that is most behind its share of executions; NULL = the iteration ends */
 static const struct carm_code_piece *pass(struct machine *m, size_t gap)
 {
     const struct carm_flow_code *code = m->code;
@@ -692,7 +693,7 @@ static void follow(struct machine *m, const struct ready *from, int until, doubl
 
 static void run(struct machine *m)
 {
-    static const double hardly = 1e-6; /* cycles, far above the rounding errors of such sums */
+    static const double hardly = 1e-6; /* cycles, far above the rounding errors of the sums */
     struct ready last[ITERATIONS_MAX + 1];
     int steps[ITERATIONS_MAX + 1];
     double cycles[ITERATIONS_MAX + 1] = {0.0};
@@ -719,7 +720,8 @@ static void run(struct machine *m)
     }
 }
 
-/* The next entry of the loop: a register is ready when the registers are of which its value is made. */
+/* Begins the next entry of the loop: a register is ready when all registers are ready from which its value is
+ * computed. */
 static void begin_entry(struct machine *m)
 {
     struct ready ready[CARM_REG_COUNT];
@@ -733,7 +735,7 @@ static void begin_entry(struct machine *m)
     memcpy(m->ready, ready, sizeof ready);
 }
 
-/* From the half of the iterations on, by when their last instructions left. */
+/* Measures the second half of the iterations, by the times at which their last instructions leave. */
 static void run_window(struct machine *m)
 {
     double ended[WINDOWS_MAX + 1] = {0.0};

@@ -60,7 +60,7 @@ static const struct named fp[] = {
     {"movh", CARM_OPCODE_FP_SHUFFLE},
 };
 
-/* Vectors, by the beginning of the mnemonic; the first row that fits counts. */
+/* Vectors, by the beginning of the mnemonic; the first matching row counts. */
 static const struct named vectors[] = {
     {"fmadd", CARM_OPCODE_FP_FMA},
     {"fmsub", CARM_OPCODE_FP_FMA},
@@ -231,7 +231,7 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     op->precision = in->operand_width == 64 ? CARM_OPCODE_INT64 : CARM_OPCODE_INT32;
     op->class = CARM_OPCODE_INT_ADD;
     switch (in->mnemonic) {
-    case ZYDIS_MNEMONIC_MOV: /* of a number to a register, in an integer unit */
+    case ZYDIS_MNEMONIC_MOV: /* a constant to a register takes an integer unit */
         op->class = immediate && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER
                         ? CARM_OPCODE_INT_ADD
                         : CARM_OPCODE_NONE;
@@ -247,7 +247,7 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_MOVNTI:
         op->class = CARM_OPCODE_NONE;
         break;
-    case ZYDIS_MNEMONIC_MOVZX: /* from memory, a part of the load */
+    case ZYDIS_MNEMONIC_MOVZX: /* from memory: done by the load */
         op->class =
             operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY ? CARM_OPCODE_NONE : CARM_OPCODE_INT_ADD;
         break;
@@ -280,7 +280,7 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_ROR:
         op->class = immediate ? CARM_OPCODE_INT_SHIFT : CARM_OPCODE_INT_SHIFT_BY;
         break;
-    case ZYDIS_MNEMONIC_BT: /* in the units of shifts, on AMD and on Intel (uops.info) */
+    case ZYDIS_MNEMONIC_BT: /* executed by the units of shifts, on AMD and on Intel (uops.info) */
     case ZYDIS_MNEMONIC_BTS:
     case ZYDIS_MNEMONIC_BTR:
     case ZYDIS_MNEMONIC_BTC:
@@ -299,7 +299,7 @@ static void class_of_general(const ZydisDecodedInstruction *in, const ZydisDecod
     case ZYDIS_MNEMONIC_IMUL:
     case ZYDIS_MNEMONIC_MUL:
     case ZYDIS_MNEMONIC_MULX:
-    /* in the multiplier, with its latency and throughput, on Zen 3 and later and on Intel (uops.info) */
+    /* executed by the multiplier, with its latency and throughput, on Zen 3 and later and on Intel (uops.info) */
     case ZYDIS_MNEMONIC_CRC32:
     case ZYDIS_MNEMONIC_PDEP:
     case ZYDIS_MNEMONIC_PEXT:
@@ -403,9 +403,9 @@ static void take_register(const ZydisDecodedInstruction *in, const ZydisDecodedO
     const bool writes = (o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
     bool reads = (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
     if (reg == CARM_REG_GP + 4 && (op->flags & CARM_OPCODE_STACK)) {
-        return; /* the stack engine has rsp ready */
+        return; /* rsp comes from the stack engine, without waiting */
     }
-    /* part of the register keeps its value, or all of it when the condition does not hold */
+    /* the register is also read: a part keeps its value, or all of it when the condition is false */
     if (writes && reg != CARM_REG_FLAGS &&
         ((is_gp(o->reg.value) && o->size < 32) ||
          (o->actions & ZYDIS_OPERAND_ACTION_CONDWRITE) != 0)) {
@@ -438,7 +438,7 @@ static void take_memory(const ZydisDecodedInstruction *in, const ZydisDecodedOpe
     const bool address = o->mem.type == ZYDIS_MEMOP_TYPE_AGEN;
     if (o->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && o->mem.base == ZYDIS_REGISTER_RSP &&
         (op->loads || op->stores)) {
-        return; /* push of memory: the stack's side is hit */
+        return; /* push of memory: the store to the stack is hidden, the load is the memory operand */
     }
     op->base = address_register(o->mem.base);
     op->index = address_register(o->mem.index);
@@ -527,7 +527,7 @@ static void value_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
         op->value = to_register ? CARM_VALUE_LEA : op->value;
         break;
     case ZYDIS_MNEMONIC_CMP:
-    case ZYDIS_MNEMONIC_TEST: /* of a register with itself: as with 0 */
+    case ZYDIS_MNEMONIC_TEST: /* a register with itself is compared with 0 */
         if ((to_register || to_memory) && (by_register || by_memory || by_number)) {
             op->value = CARM_VALUE_COMPARE;
             op->from = in->mnemonic == ZYDIS_MNEMONIC_TEST ? CARM_REG_NONE : op->from;
@@ -543,7 +543,7 @@ static void value_of(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
     }
 }
 
-/* Whether an instruction's result is zero or ones for any operands: it depends on nothing. */
+/* Whether an instruction's result is zero or ones for any operands, so that it waits for nothing. */
 static bool is_idiom(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *o)
 {
     unsigned first = in->operand_count_visible >= 3 ? 1 : 0;
@@ -569,7 +569,7 @@ static bool is_idiom(const ZydisDecodedInstruction *in, const ZydisDecodedOperan
     }
 }
 
-/* Operations that an instruction is issued as, at least.
+/* The least number of operations as which an instruction is issued.
  * source: loops of nine register moves and the instruction on Zen 4, at 6 in a cycle; uops.info for Intel */
 static uint8_t slots_of(const ZydisDecodedInstruction *in, const struct carm_flow_op *op)
 {
@@ -585,7 +585,7 @@ static uint8_t slots_of(const ZydisDecodedInstruction *in, const struct carm_flo
     case ZYDIS_MNEMONIC_PTEST:
     case ZYDIS_MNEMONIC_VPTEST:
         return 2;
-    case ZYDIS_MNEMONIC_IMUL: /* of rax: the product has two registers */
+    case ZYDIS_MNEMONIC_IMUL: /* with one operand, the product is in two registers */
         return in->operand_count_visible == 1 ? 2 : 1;
     default:
         break;
@@ -598,7 +598,7 @@ static uint8_t slots_of(const ZydisDecodedInstruction *in, const struct carm_flo
                : 1;
 }
 
-/* An instruction of the x87 stack. A load puts its number on top, a mnemonic that ends in p takes the top away. */
+/* An instruction of the x87 stack. A load pushes a number, a mnemonic that ends in p pops one. */
 static void x87_of(const ZydisDecodedInstruction *in, enum carm_compute_kind kind,
                    struct carm_flow_op *op)
 {

@@ -34,7 +34,7 @@ static int add_line(struct carm_listing *l, int number, uint64_t at, double exec
     return rc;
 }
 
-/* A line of source that an instruction is of. */
+/* The line of source of an instruction. */
 struct origin {
     const char *file; /* path; borrowed from the symbols */
     int line;
@@ -49,7 +49,7 @@ static int by_line(const void *left, const void *right)
     return file ? file : (a->line > b->line) - (a->line < b->line);
 }
 
-/* The file with most of the instructions: its origins.
+/* The origins in the file with most of the instructions.
  * from  [n] sorted
  * returns their number */
 static size_t main_file(const struct origin *from, size_t n, const struct origin **first)
@@ -66,8 +66,8 @@ static size_t main_file(const struct origin *from, size_t n, const struct origin
     return most;
 }
 
-/* Whether a line of a file is one of the origins, or stands beside one.
- * executions  out: the most of its instructions; 0 = none */
+/* Whether a line of a file is one of the origins, or next to one.
+ * executions  out: of the line's most executed instruction; 0 = none */
 static bool is_near(const struct origin *of, size_t n, int line, double *executions)
 {
     bool near = false;
@@ -81,7 +81,7 @@ static bool is_near(const struct origin *of, size_t n, int line, double *executi
     return near;
 }
 
-/* Tabs become two blanks, which a page of code has room for. */
+/* Replaces tabs by two blanks, so that lines stay short. */
 static void expand(char *dst, size_t size, const char *src)
 {
     size_t n = 0;
@@ -114,7 +114,8 @@ static int add_source(struct carm_listing *l, const struct origin *of, size_t n,
     return rc;
 }
 
-/* Opens a source file that is not newer than the program. why: out, a reason where it returns NULL */
+/* Opens a source file that is not newer than the program.
+ * why  out: the reason when NULL is returned */
 static FILE *open_source(const char *file, const char *program, const char **why)
 {
     struct stat source, of;

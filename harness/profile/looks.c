@@ -13,8 +13,8 @@
 #include "harness/machine/stats.h"
 
 enum {
-    PROBES = 5,      /* probes of one look; a probe that an interrupt cut does not count */
-    IMUL_CYCLES = 3, /* carm_clock_ratio: of every known core */
+    PROBES = 5,      /* probes of one look; an interrupted probe does not count */
+    IMUL_CYCLES = 3, /* latency of imul on every known core (carm_clock_ratio) */
     FEWEST = 3,
 };
 

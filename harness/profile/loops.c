@@ -215,7 +215,7 @@ static bool closed_in(const struct graph *g, uint32_t node)
     return !g->pieces[node].entered || g->returned[node] || g->indirect;
 }
 
-/* A fork returns twice. */
+/* Whether the number of returns of a call may differ from the number of calls: a fork returns twice. */
 static bool returns_freely(const struct graph *g, uint32_t node, bool leaps)
 {
     const enum carm_tally_end ends = g->pieces[node].ends;
@@ -258,7 +258,7 @@ static bool solve(struct graph *g, uint64_t slack, bool leaps)
     return true;
 }
 
-/* A signal leaves a piece in its midst, so sums may be off by the number of signals. */
+/* Solves with growing slack: a signal may interrupt a piece, so sums may be wrong by the number of signals. */
 static void solve_edges(struct graph *g)
 {
     for (uint64_t slack = 0; slack < UINT64_C(1) << 60; slack = slack ? slack * 16 : 1) {
@@ -287,7 +287,8 @@ static void note_taken(struct graph *g)
 
 /* ---- loops ---- */
 
-/* Edges from e on that stay in the region and are not taken out; g->nedges-like end: none */
+/* The first edge of a node, from e on, that stays in the region and is not removed; the end of the node's edges =
+ * none */
 static uint32_t next_inside(const struct graph *g, uint32_t node, uint32_t e)
 {
     for (; e < g->out[node + 1]; e++) {
@@ -342,7 +343,7 @@ static int add_loop(struct carm_flow *flow, struct graph *g, const uint32_t *nod
     for (int round = 0; round < 3 && entries == 0; round++) {
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t node = nodes[i];
-            /* where no edge leads in, a signal's return or an exception did, or an unknown event */
+            /* without an edge into the loop, it was entered by a signal's return, an exception or an unknown event */
             if (round == 0 ? is_entry(g, node, region)
                            : (round == 2 && entries == 0) || (round == 1 && computed(g, node))) {
                 entries++;
@@ -423,7 +424,7 @@ static uint32_t parts(struct graph *g, uint32_t *nodes, uint32_t n, uint32_t *en
                 uint32_t one;
                 do {
                     one = g->stack[--nstack];
-                    g->order[one] = NONE; /* in a part */
+                    g->order[one] = NONE; /* NONE: already in a part */
                     nodes[done++] = one;
                 } while (one != node);
                 ends[nparts++] = done;

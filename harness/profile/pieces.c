@@ -9,7 +9,7 @@
 enum { DEPTH_MAX = 256 };
 
 struct cut {
-    const struct carm_executed *blocks; /* of the module; no parts of instructions */
+    const struct carm_executed *blocks; /* of the module, without CARM_END_PART */
     size_t n;
 };
 
@@ -80,7 +80,7 @@ static bool account(const struct cut *cut, uint64_t at, uint64_t end, int depth,
     return true;
 }
 
-/* Where the pieces of the module begin, each once. */
+/* Makes the module's pieces, each once. returns their number */
 static size_t make_pieces(const struct cut *cut, struct carm_piece *pieces)
 {
     size_t n = 0;
@@ -120,7 +120,7 @@ static void cut_block(const struct cut *cut, struct carm_flow *flow, struct carm
             add(&p->counts, &whole, b->executions);
             subtract(&p->counts, &tail, b->executions);
             tail = whole;
-        } /* otherwise the piece before gets these counts, too */
+        } /* else the counts stay with the piece before */
         p->executions += b->executions;
         if (p != last) {
             p->end = p[1].at;

@@ -58,7 +58,7 @@ struct start {
 };
 
 static struct carm_slots *ring; /* NULL: no carm samples this program */
-static int off;                 /* the program has taken the signal */
+static int off;                 /* the program has installed its own handler for the signal */
 static uint32_t own_pid;
 static pthread_key_t key; /* index of the timer + 1 */
 static bool has_key;
@@ -95,9 +95,9 @@ static uint32_t number_of(long nr)
 
 /* ---- records ---- */
 
-/* The number of this processor + 1; 0 = unknown. Linux keeps it in the limit of a segment, as vdso_getcpu reads it where
- * there is no rdpid (arch/x86/include/asm/vdso/processor.h, segment.h): no system call, which a seccomp filter could forbid,
- * and no fault. */
+/* The number of this processor + 1; 0 = unknown. Linux keeps the number in the limit of a segment, from which
+ * vdso_getcpu reads it without rdpid (arch/x86/include/asm/vdso/processor.h, segment.h). This needs no system call,
+ * which a seccomp filter could forbid, and cannot fault. */
 static uint32_t here(void)
 {
     enum { CPUNODE_SEGMENT = 15 * 8 + 3, CPU_BITS = 12 };
@@ -173,7 +173,7 @@ static bool is_known(const struct range *r)
     return false;
 }
 
-/* Takes a line of /proc/self/maps; of a long line its beginning */
+/* Takes a line of /proc/self/maps into `text`; a long line is cut */
 static size_t take_line(const char *from, size_t n)
 {
     struct carm_maps_line line;
@@ -240,7 +240,7 @@ static void know(uint64_t at)
 
 /* ---- the signal ---- */
 
-/* The signal did not come from the timer: it ends the program, as it would without our handler. */
+/* Ends the program, for a signal that is not from the timer: without our handler it would end the program, too. */
 static void end_by_signal(int sig)
 {
     uint64_t none[4] = {0};
@@ -302,7 +302,7 @@ static void end_thread(void *value)
     end_timer((int)(uintptr_t)value - 1);
 }
 
-/* 1 .. n, another number each time: the low bits of the time stamp counter, stirred. */
+/* A random number 1 .. n, from the low bits of the time stamp counter. */
 static uint64_t random_up_to(uint64_t n)
 {
     uint64_t x = __builtin_ia32_rdtsc() * UINT64_C(0x9e3779b97f4a7c15);
@@ -333,7 +333,7 @@ static long set_timer(int i)
     return rc;
 }
 
-/* The calling thread's */
+/* Begins the calling thread's timer. */
 static void begin_timer(void)
 {
     const uint64_t set = UINT64_C(1) << (ring->sig - 1);
@@ -361,7 +361,7 @@ static void begin_timer(void)
     carm_sys4(SYS_rt_sigprocmask, SIG_UNBLOCK, (uint64_t)&set, 0, SIGNAL_SET);
 }
 
-/* A forked child inherits this memory but no timer. */
+/* In a forked child, which inherits this memory but no timer. */
 static void begin_child(void)
 {
     const uint32_t parent = own_pid;
@@ -378,7 +378,7 @@ static void begin_child(void)
     }
 }
 
-/* The program wants the signal. */
+/* Stops all timers: the program uses the signal itself. */
 static void stop(void)
 {
     if (ring && !__atomic_exchange_n(&off, 1, __ATOMIC_ACQ_REL)) {
@@ -549,7 +549,7 @@ EXPORT int dlclose(void *handle)
 
 /* ---- start ---- */
 
-/* The rest of a word behind a prefix; NULL = the word has another beginning */
+/* The rest of a word after `beginning`; NULL = the word begins otherwise */
 static char *behind(char *word, const char *beginning)
 {
     while (*beginning && *word == *beginning) {
@@ -570,8 +570,8 @@ static const char *find_path(char **words)
     return NULL;
 }
 
-/* carm has ended: the programs that this one starts are not to load this object, which is the last one that carm put
- * there. */
+/* After carm has ended: removes this object, the last one in LD_PRELOAD, from the environment, so that programs started
+ * from now on do not load it. */
 static void forget(char **words)
 {
     char **to = words;

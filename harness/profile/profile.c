@@ -98,12 +98,12 @@ static int unknown_row(struct builder *b, size_t *row, struct carm_err *err)
 /* A module of either run. */
 struct module {
     const char *path;
-    uint64_t code;    /* as in carm_module */
+    uint64_t code;    /* see struct carm_module */
     unsigned version; /* number of the file among all files with this path: 1, 2, ... */
     struct carm_symbols_module *symbols;
     const struct carm_symbols_function *functions;
     size_t nfunctions;
-    bool lines; /* of functions: worth reading */
+    bool lines; /* whether lines of functions are worth reading (lines_are_worth) */
     struct carm_flow flow;
     size_t *loops; /* [flow.nloops] rows */
     struct {
@@ -403,7 +403,7 @@ static bool has_module(const struct carm_modules *modules, const char *path, uin
     return false;
 }
 
-/* The number of the first n modules with a path that are not among `others`. */
+/* How many of the first n modules have this path and are not among `others`. */
 static unsigned with_path(const struct carm_modules *modules, uint32_t n, const char *path,
                           const struct carm_modules *others)
 {
@@ -415,8 +415,9 @@ static unsigned with_path(const struct carm_modules *modules, uint32_t n, const 
     return same;
 }
 
-/* Debug files of libraries are compressed: for `true`, libc's and ld.so's take 66 ms, 14 ns a byte, in which 14 instructions
- * are counted. So the lines of a function take no longer than its module's counts. A loop's line is part of its name. */
+/* Whether reading a module's lines takes no longer than counting it did. Debug files of libraries are compressed: for
+ * `true`, libc's and ld.so's take 66 ms, 14 ns a byte; in 14 ns, 14 instructions are counted. Lines of loops are always
+ * read, as they are part of the names. */
 static bool lines_are_worth(const struct module *m)
 {
     enum { EACH = 14 };
@@ -469,7 +470,7 @@ static int add_module(struct builder *b, const struct carm_modules *from, uint32
 
 /* ---- counts and samples of all modules ---- */
 
-/* Counts are modulo 2^64. */
+/* Whether counts, which are modulo 2^64, are negative. */
 static bool is_negative(const struct carm_step_counts *counts)
 {
     bool negative = false;
@@ -479,9 +480,8 @@ static bool is_negative(const struct carm_step_counts *counts)
     return negative;
 }
 
-/* Finds the row for subtracted counts. These belong to blocks that were left by a system call
- * that a signal interrupted, a few instructions: they go to the function body with the most
- * executed instructions. */
+/* Finds the row for negative counts: the function body with the most executed instructions. Negative counts
+ * belong to blocks that were left by a system call that a signal interrupted, a few instructions. */
 static int corrected_row(struct builder *b, size_t *row, struct carm_err *err)
 {
     const struct carm_profile *p = b->profile;
@@ -526,7 +526,7 @@ static int add_anonymous(struct builder *b, struct carm_step_counts *rest, struc
     return rc;
 }
 
-/* The counts that the counted run executed outside of files. */
+/* Adds the counts of code outside of files. */
 static void rest_of_blocks(const struct carm_blocks *blocks, uint32_t module,
                            struct carm_step_counts *rest)
 {
@@ -690,7 +690,7 @@ static bool is_code(enum carm_profile_kind kind)
 static bool differs(const struct carm_profile_row *row, double sample)
 {
     const double n = (double)(int64_t)row->counts.instructions;
-    /* a repeated string instruction counts as one for each of its elements, of which a core stores 64 in a cycle */
+    /* without stores: a repeated string instruction counts once for each element, and a core stores 64 a cycle */
     const double least = n - (double)(int64_t)row->counts.stores;
     const double samples = (double)row->samples;
     const double most = sample * (samples + 5.0 * sqrt(samples) + 25.0);
@@ -716,7 +716,7 @@ static int share_rows(struct builder *b, struct carm_err *err)
     for (size_t i = 0; i < p->nrows; i++) {
         struct carm_profile_row *row = &p->rows[i];
         const double seconds = (double)row->samples * in->user_seconds / total;
-        row->share = fmin(1.0, seconds / all); /* a sum may round */
+        row->share = fmin(1.0, seconds / all); /* rounding may give more than 1 */
         interval(row, total * all / in->user_seconds);
         row->differs = p->has_counts && differs(row, in->user_seconds / total);
     }
@@ -757,7 +757,7 @@ static bool is_small(const struct carm_profile *p, const struct carm_profile_row
     const double share = p->has_time ? row->share : (double)(int64_t)row->counts.instructions / all;
     const bool few = p->has_time && row->samples < CARM_PROFILE_FEWEST;
     const bool hidden =
-        row->differs && row->spread <= CARM_PROFILE_SPREAD; /* too many instructions for its time */
+        row->differs && row->spread <= CARM_PROFILE_SPREAD; /* too many instructions for the time */
     const bool idle = row->kind == CARM_PROFILE_UNKNOWN && p->has_time && row->samples == 0;
     const bool small = is_code(row->kind) ? share < min_share || few : idle;
     return small && min_share > 0.0 && !hidden;
@@ -771,7 +771,7 @@ static void move_places(const struct builder *b, const size_t *now)
     }
 }
 
-/* Folds small rows into one. Folded loops are kept behind the others, for their parents and their code. */
+/* Folds small rows into one. Folded loops are kept behind the other rows, for their parents and their code. */
 static int fold(struct builder *b, double min_share, struct carm_err *err)
 {
     struct carm_profile *p = b->profile;
@@ -839,7 +839,7 @@ static int fold(struct builder *b, double min_share, struct carm_err *err)
     p->nrows = n;
     p->nfolded_loops = nloops;
     p->room = n + nloops;
-    for (size_t i = 0; i < others; i++) { /* a place in a folded loop is among the others */
+    for (size_t i = 0; i < others; i++) { /* places in folded loops go to the row of others */
         places[i] = places[i] && places[i] <= n ? places[i] : n;
     }
     move_places(b, places);
@@ -935,7 +935,7 @@ static const struct carm_profile_row **sorted_by_code(const struct carm_profile 
     return rows;
 }
 
-/* How far the instructions of the same code are apart in the two. */
+/* Sets each row's spread: the difference of its instructions between the two profiles. */
 static int compare(struct carm_profile *p, const struct carm_profile *second, struct carm_err *err)
 {
     const struct carm_profile_row **others = sorted_by_code(second);

@@ -300,7 +300,7 @@ double carm_samples_huge(FILE *rollup, uint64_t *kib)
     return *kib ? (double)huge / (double)*kib : 0.0;
 }
 
-/* Keeps the share of huge pages when the program has most memory. */
+/* Keeps the share of huge pages at the time of the program's largest memory. */
 static void note_pages(struct carm_sampler *s)
 {
     char path[64];
@@ -330,7 +330,7 @@ static void *reader(void *arg)
         read_records(s, now - margin, false);
         carm_looks_take(&s->samples.looks, s->cpu);
         if (now >= pages_at) {
-            note_pages(s); /* the kernel walks through all tables for it: at times that double */
+            note_pages(s); /* the kernel walks all page tables for this, so intervals double */
             pages_at = now + (now - s->start);
         }
         const uint64_t at = now_ns(CLOCK_REALTIME) + DRAIN_NS;

@@ -10,8 +10,8 @@
 
 enum { LINE = 64, LEAST_LINES = 1024, NOW_LAPS = 4, NOW_LOADS = 1 << 18 };
 
-/* Each line points to another one, all in one cycle that no prefetcher follows: a linear congruential generator with full
- * period. source: Knuth, The Art of Computer Programming 2, section 3.2.1.2, theorem A
+/* Each line points to another one, all in one cycle that no prefetcher follows: a linear congruential generator with
+ * full period. source: Knuth, The Art of Computer Programming 2, section 3.2.1.2, theorem A
  * lines  a power of two */
 static void link_lines(char *base, size_t lines)
 {
@@ -53,7 +53,8 @@ static void flush(const char *base, size_t lines)
     __builtin_ia32_mfence();
 }
 
-/* The share of the lines that a lap found where they were left. */
+/* The share of the lines that a lap after `wait` seconds finds in the last cache.
+ * near, far  seconds of a load from the last cache, from memory */
 static double share_after(char *base, size_t lines, double wait, double near, double far)
 {
     chase(base, lines);
@@ -64,10 +65,12 @@ static double share_after(char *base, size_t lines, double wait, double near, do
 
 static void measure(struct carm_stay *stay, char *base, size_t lines, double kept)
 {
-    /* between what a loop over L3 takes, and what nothing was left of on a restless host */
+    /* from the time of a loop over L3 to a wait after which a restless host left nothing */
     static const double waits[CARM_STAY_WAITS] = {1e-3, 3e-3, 10e-3, 30e-3, 100e-3};
-    static const double apart = 1.5; /* memory and last cache; they differ by 4 and more */
-    static const double gone = 0.05; /* 5% of the lines left: later ones have none */
+    static const double apart =
+        1.5; /* least ratio of memory's to the last cache's latency; usual: 4 and more */
+    static const double gone =
+        0.05; /* with fewer lines left, longer waits are not measured; chosen by hand */
     double near = INFINITY;
     chase(base, lines);
     for (int i = 0; i < 3; i++) {
@@ -92,11 +95,11 @@ void carm_stay_measure(struct carm_stay *stay, uint64_t room_bytes, uint64_t pri
 {
     size_t lines = LEAST_LINES;
     *stay = (struct carm_stay){.looked = true};
-    while (4 * lines * LINE <= room_bytes) { /* half of the room or less, a quarter at least */
+    while (4 * lines * LINE <= room_bytes) { /* a quarter to half of the room */
         lines *= 2;
     }
     const double kept = (double)private_bytes / (double)(lines * LINE);
-    if (kept > 0.5) { /* most of the set is not in the last cache alone */
+    if (kept > 0.5) { /* private caches hold most of the set, too */
         return;
     }
     char *base = open_lines(lines);
@@ -107,7 +110,7 @@ void carm_stay_measure(struct carm_stay *stay, uint64_t room_bytes, uint64_t pri
     munmap(base, lines * LINE);
 }
 
-/* Seconds of one lap of loads of all bytes, 16 at a time. */
+/* Seconds of one lap that loads all bytes, 16 bytes with each load. */
 static double stream(const char *base, size_t lines)
 {
     const double begin = carm_seconds_now();

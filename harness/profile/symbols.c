@@ -184,7 +184,7 @@ static uint64_t address_of(const struct carm_symbols_module *m, uint64_t offset)
     return offset;
 }
 
-/* The C library's functions that allocate memory, each of which C and C++ programs call by a name of its own. */
+/* Whether a name is one of the C library's functions that allocate memory. */
 static bool is_allocator(const char *name)
 {
     static const char *const names[] = {"malloc",         "calloc",   "realloc", "aligned_alloc",
@@ -253,8 +253,8 @@ static void read_frames(struct carm_symbols_module *m, Elf *elf, const GElf_Phdr
     }
 }
 
-/* Stubs of calls into other files: a row of each section, whatever is called. Without a name, the row would have an offset
- * that any new import changes. */
+/* Stubs of calls into other files: each section becomes one function. Without a name, its row would be named by an
+ * offset that any new import changes. */
 static void read_stubs(struct carm_symbols_module *m, Elf *elf)
 {
     size_t names = 0;
@@ -279,7 +279,7 @@ static size_t underscores(const char *name)
     return strspn(name, "_");
 }
 
-/* Sorts by begin; of several names at one begin, the most readable comes first. */
+/* Sorts by begin; of several names with one begin, the most readable comes first. */
 static int by_begin(const void *left, const void *right)
 {
     const struct carm_symbols_function *a = left;
@@ -437,15 +437,16 @@ static Dwarf_Die *unit_of(const struct carm_symbols_module *m, uint64_t at, Dwar
     return unit;
 }
 
-/* Whether a file comes with the compiler: intrinsics and the C++ library, of which a user changes no line. */
+/* Whether a file belongs to the compiler (intrinsics, the C++ library), so that users do not change its lines. */
 static bool is_compilers(const char *file)
 {
     return file && (strstr(file, "/lib/gcc/") || strstr(file, "/lib/clang/") ||
                     strstr(file, "/include/c++/"));
 }
 
-/* The functions, inlined ones too, and blocks with an address, from the innermost to the unit. dwarf_getscopes goes on
- * behind an inlined function with the places of its definition; these are the places of its calls.
+/* The functions, also inlined ones, and blocks that contain an address, from the innermost to the unit. After an
+ * inlined function, dwarf_getscopes continues with the scopes of its definition; this function with the scopes of its
+ * call.
  * out  to be freed
  * returns their number */
 static int scopes_of(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **out)
@@ -484,9 +485,9 @@ char *carm_symbols_inlined(char *dst, size_t size, const struct carm_symbols_mod
     return dst;
 }
 
-/* The line of the innermost call of inlined functions that is in no file of the compiler's, of functions with all of the
- * code up to the last address.
- * file, line  in: of the address; out: untouched where there is none */
+/* The line of the innermost call outside the compiler's files, of the inlined functions that contain all code up to the
+ * last address.
+ * file, line  in: of the address; out: unchanged if there is no such call */
 static void find_call(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Addr last, const char **file,
                       int *line)
 {
@@ -515,9 +516,9 @@ static void find_call(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Addr last, cons
     free(scopes);
 }
 
-/* The first line of code that is in no file of the compiler's. Compilers do not always say which call code of an inlined
- * function is of.
- * file, line  untouched where there is none */
+/* The first line of code outside the compiler's files. Used since compilers do not always record to which call the code
+ * of an inlined function belongs.
+ * file, line  unchanged if there is no such line */
 static void find_own(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Addr last, const char **file,
                      int *line)
 {

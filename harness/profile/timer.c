@@ -68,9 +68,9 @@ static bool is_library(const char *path)
     return good;
 }
 
-/* The library in the user's cache. A process that outlives carm still finds it there: a file of carm's process
- * would be gone, or be another file of a later process with its number.
- * returns false: there is no such folder, or it does not serve */
+/* Puts the library into the user's cache, where a process that outlives carm still finds it: a file below carm's
+ * /proc/PID would be gone, or belong to a later process with this number.
+ * returns false: no such folder, or it is unusable */
 static bool keep_library(char path[PATH_MAX])
 {
     char name[48];
@@ -78,7 +78,7 @@ static bool keep_library(char path[PATH_MAX])
     snprintf(name, sizeof name, CARM_TIMER_FILE "%016" PRIx64 ".so", hash);
     const int length = carm_user_path(path, PATH_MAX, "XDG_CACHE_HOME", ".cache", name);
     if (length < 0 || length >= PATH_MAX ||
-        strpbrk(path, ": ")) { /* these end a path of LD_PRELOAD */
+        strpbrk(path, ": ")) { /* colon and blank separate paths of LD_PRELOAD */
         return false;
     }
     return is_library(path) ||
@@ -103,7 +103,7 @@ static bool is_name(const char *word, const char *name)
     return strncmp(word, name, n) == 0 && word[n] == '=';
 }
 
-/* ASan's library refuses to be loaded after another one. The order does no harm here, so ASan's
+/* ASan's library refuses to be loaded after another library. Here the order is harmless, so ASan's
  * check is switched off. */
 static bool make_environment(struct carm_timer *t)
 {

@@ -44,7 +44,7 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
 
 static const uint64_t default_step_budget = 2000000; /* about 20 s of stepping */
 
-/* Opened once; a child process opens its own and leaves its parent's alone. */
+/* The provider, opened once in a process; a forked child opens its own and does not use its parent's. */
 static struct {
     pthread_mutex_t lock;
     enum carm_provider provider;
@@ -56,7 +56,7 @@ static struct {
 static int open_for_child(struct carm_err *err)
 {
     if (hw.provider == CARM_PROVIDER_LIKWID) {
-        /* its daemon and its tables are shared with the parent */
+        /* likwid's daemon and tables are shared with the parent */
         return carm_fail(err, CARM_ENOTSUP,
                          "likwid cannot count in a child process of fork: use "
                          "CARM_COUNTERS=papi");
@@ -167,7 +167,7 @@ static int setup_engine(struct carm_region_setup *setup, struct carm_err *err)
     return rc;
 }
 
-/* Absolute, for programs that change their folder. */
+/* Makes the path absolute, for programs that change their folder. */
 static int read_out(const char *path, char out[PATH_MAX], struct carm_err *err)
 {
     char here[PATH_MAX] = "";
@@ -228,7 +228,7 @@ static void read_counters(struct carm_region_setup *setup)
     if (rc) {
         snprintf(setup->reason, sizeof setup->reason, "%.*s", (int)sizeof setup->reason - 1,
                  err.text);
-        if (p != CARM_PROVIDER_AUTO) { /* the user asked for it */
+        if (p != CARM_PROVIDER_AUTO) { /* the user has named the provider */
             carm_region_say("CARM_COUNTERS=%s: %s; regions are only timed", carm_provider_name(p),
                             err.text);
         }

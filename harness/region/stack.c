@@ -21,7 +21,7 @@ static const struct carm_region_setup *setup;
 /* initial-exec: an offset from the thread pointer instead of a call, in the shared library, too */
 static __thread __attribute__((tls_model("initial-exec"))) struct {
     struct carm_region_thread *self;
-    /* inside begin, end or flush: a signal handler that has regions of its own finds it set */
+    /* set inside begin, end and flush, so that a signal handler with regions leaves them out */
     volatile int busy;
 } here;
 
@@ -48,7 +48,7 @@ static void after_fork_in_parent(void)
 
 static void after_fork_in_child(void)
 {
-    /* a fork of a library that is called from here: an exec follows */
+    /* busy: a library that was called from here forks; an exec follows */
     struct carm_region_thread *t = here.busy ? NULL : here.self;
     if (t && t->stepper >= 0) {
         setup->source.step_end(&(struct carm_step_counts){0}, &(bool){false}, NULL);
@@ -91,7 +91,7 @@ static void start_from_environment(void)
     pthread_setcancelstate(cancel, NULL);
 }
 
-/* After the program's own exit handlers, which may have regions, too. */
+/* Runs after the program's exit handlers, which may have regions, too. */
 __attribute__((destructor)) static void program_ends(void)
 {
     struct carm_err err = {""};
@@ -147,7 +147,7 @@ static void open_counters(struct carm_region_thread *t)
     }
 }
 
-/* A name that can be one. */
+/* Whether a name is allowed. */
 static bool check_name(const char *name)
 {
     if (!name || !*name) {
@@ -166,8 +166,8 @@ static bool is_slot_of(const struct carm_region_slot *slot, const char *name)
     return strcmp(slot->region->name, name) == 0;
 }
 
-/* The name is mostly a literal, so its address is known; its characters may have changed all the
- * same. */
+/* Most names are literals, so the address is looked up first; the characters are compared, too, since they
+ * may have changed. */
 static struct carm_region_slot *find_slot(struct carm_region_thread *t, const char *name)
 {
     const uintptr_t at = (uintptr_t)name;
@@ -185,12 +185,12 @@ static struct carm_region_slot *find_slot(struct carm_region_thread *t, const ch
 
 /* ---- stepping of a sample of the calls ---- */
 
-/* Of all functions between the program and harness/count/step/trap.h's, so that nothing of them is counted:
- * as CARM_STEP_TEXT, but they may be inlined in each other. */
+/* For all functions between the program and the functions of harness/count/step/trap.h, so that they are not
+ * counted: like CARM_STEP_TEXT, but they may be inlined into each other. */
 #define CARM_REGION_TEXT __attribute__((section("carm_step_text")))
 
-/* Whether the call that begins is counted. Stepped are calls 1, 2, 4, 8, ..., which spread over the run
- * without knowing its length. Where the first two went past the budget, the others would only cost time. */
+/* Whether the call that begins is counted. Calls 1, 2, 4, 8, ... are stepped: they spread over a run of unknown
+ * length. If the first two exceeded the budget, no further call is stepped: it would only cost time. */
 static bool pick_call(struct carm_region_thread *t, struct carm_region_slot *slot)
 {
     carm_region_thread_lock(t);
@@ -200,7 +200,7 @@ static bool pick_call(struct carm_region_thread *t, struct carm_region_slot *slo
     return setup->source.every_call || (!hopeless && (number & (number - 1)) == 0);
 }
 
-/* Ends a stepping whose budget is used up, so that a region inside can have one of its own. */
+/* Ends a stepping whose budget is used up, so that an inner region can begin its own stepping. */
 CARM_REGION_TEXT static void end_spent(struct carm_region_thread *t)
 {
     struct carm_step_counts counts;
@@ -209,8 +209,8 @@ CARM_REGION_TEXT static void end_spent(struct carm_region_thread *t)
     t->stepper = -1;
 }
 
-/* Steps the call of frames[depth], or reads the counts where an outer one is being stepped. The last
- * thing before the call's own work. */
+/* Begins to step the call of frames[depth], or reads the counts if an outer call is being stepped. Must be the
+ * last action before the call's own work. */
 CARM_REGION_TEXT static void begin_stepping(struct carm_region_thread *t, int depth, bool wanted)
 {
     struct carm_region_frame *f = &t->frames[depth];
@@ -273,7 +273,7 @@ static double flops_of(const struct carm_step_counts *s)
     return (double)flops;
 }
 
-/* Adds a call to the sums. Under the thread's lock. */
+/* Adds a call to the sums. Call with the thread's lock held. */
 static void add_stepped(struct carm_region_sums *sums, const struct carm_step_counts *call)
 {
     const double flops = flops_of(call);
@@ -352,7 +352,7 @@ static void add_readings(struct carm_region_slot *slot, const struct carm_readin
     }
 }
 
-/* Takes the innermost frame off; its call counts when keep. */
+/* Removes the innermost frame. keep: its call counts */
 CARM_REGION_TEXT static void pop(struct carm_region_thread *t, int64_t end_ns, bool read_now,
                                  bool keep)
 {
@@ -417,8 +417,8 @@ CARM_REGION_TEXT static int end_on(struct carm_region_thread *t, const char *nam
     return 0;
 }
 
-/* Before the start, too: a signal handler that interrupts it would wait for itself in pthread_once.
- * returns false: regions are off, or this is such a handler (busy) */
+/* Sets busy, before the start, too: a signal handler that interrupts the start would wait for itself in pthread_once.
+ * returns false: regions are off, or this is a signal handler inside a region function (busy) */
 CARM_REGION_TEXT static bool enter(void)
 {
     if (here.busy) {
@@ -432,7 +432,7 @@ CARM_REGION_TEXT static bool enter(void)
     return true;
 }
 
-/* First in a public function and last: errno is a function's, which must not count. */
+/* Called first in a public function, resume_counting last: reading errno calls a function, which must not count. */
 CARM_REGION_TEXT static void pause_counting(void)
 {
     if (!here.busy && here.self && here.self->stepper >= 0) {
@@ -448,7 +448,7 @@ CARM_REGION_TEXT static void resume_counting(void)
     }
 }
 
-/* Not inlined: where regions are off, the public functions stay a load and a branch. */
+/* Not inlined, so that with regions off, the public functions are a load and a branch. */
 CARM_STEP_TEXT static int begin_slowly(const char *name)
 {
     pause_counting();
@@ -479,7 +479,7 @@ CARM_STEP_TEXT static int end_slowly(const char *name)
     }
     struct carm_region_thread *t = here.self;
     const int64_t end_ns = now_ns();
-    /* before the names are compared, so that this is not counted */
+    /* before the names are compared, so that the comparison is not counted */
     const bool read_now = t && t->set && setup->source.read(t->set, t->now, NULL) == 0;
     const int rc = end_on(t, name, end_ns, read_now);
     errno = saved;

@@ -17,7 +17,7 @@ static struct {
     struct carm_region *buckets[CARM_REGION_BUCKETS];
     struct carm_region *first, **last;
     struct carm_region_thread *threads;
-    /* of the parent process: theirs are other threads' to end */
+    /* threads of the parent process; their counters are not closed here */
     struct carm_region_thread *forgotten;
     int nthreads; /* threads that ever began a region */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &table.first};
@@ -54,7 +54,7 @@ static bool is_named(const struct carm_region *r, uint32_t hash, const char *nam
     return r->hash == hash && strncmp(r->name, name, CARM_REGION_NAME_MAX) == 0;
 }
 
-/* A name's region, made when it is new. Longer names are cut. returns NULL without memory. */
+/* Finds or adds a name's region. Long names are cut. returns NULL without memory. */
 static struct carm_region *find_region(const char *name)
 {
     const uint32_t hash = hash_of(name);
@@ -146,7 +146,7 @@ void carm_region_fault(enum carm_region_fault fault, const char *name, const cha
 
 /* ---- sums to totals ---- */
 
-/* Adds a sentence to a note that does not have it, as far as there is room. */
+/* Adds a sentence to a note that does not contain it yet, if there is room. */
 static void add_note(char note[CARM_REGION_NOTE_MAX], const char *sentence)
 {
     if (sentence[0] && !strstr(note, sentence)) {
@@ -161,8 +161,8 @@ static void clear_slot(struct carm_region_slot *slot)
     memset(&slot->sums, 0, sizeof slot->sums);
 }
 
-/* Scales the counts of the stepped calls to all calls. Stepped calls are exact, so the interval
- * is that of the other calls alone. */
+/* Scales the counts of the stepped calls to all calls. Stepped calls are exact, so only the other
+ * calls widen the interval. */
 static void scale(struct carm_count *count, const struct carm_region_sums *s)
 {
     const double factor = (double)s->calls / (double)s->stepped;
@@ -254,7 +254,7 @@ static void fold_readings(const struct carm_region_setup *setup,
     }
 }
 
-/* Where a slot's sums go: rows by thread have a total of their own each time. */
+/* The total to which a slot's sums are added; with rows by thread, a new one each time. */
 static struct carm_region_total *total_for(const struct carm_region_setup *setup,
                                            struct carm_region *region)
 {
@@ -268,7 +268,7 @@ static struct carm_region_total *total_for(const struct carm_region_setup *setup
     return *at;
 }
 
-/* Moves a slot's sums to its region's totals and empties it. Under both locks. */
+/* Moves a slot's sums to its region's totals. Call with both locks held. */
 static void fold(const struct carm_region_setup *setup, const struct carm_region_thread *t,
                  struct carm_region_slot *slot)
 {
@@ -525,7 +525,7 @@ static int make_rows(const struct carm_region_setup *setup, struct carm_row *row
     return n;
 }
 
-/* The first n totals are written. */
+/* Removes the first n totals, which are written. */
 static void drop_totals(int n)
 {
     for (struct carm_region *r = table.first; r; r = r->next) {

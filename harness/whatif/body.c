@@ -10,10 +10,11 @@ static const double constant_share = 0.7;
 /* A branch whose rarer way has a smaller share counts as predicted. Chosen by hand. */
 static const double fork_least = 0.02;
 static const int64_t stream_bytes = 32 << 10;
-/* A load that comes so many instructions behind a store to its address waits for the store: for some 5 cycles, of up to
- * 8 instructions. */
+/* A load at most this many instructions after a store to its address waits for the store: some 5 cycles, of up to 8
+ * instructions each. */
 enum { FORWARDED_WITHIN = 40 };
-/* Histograms of 256 even bins have 3%, and wait for nothing. */
+/* Least share of a load's executions that wait for a store. Histograms of 256 equally frequent bins have 3%, and do not
+ * wait. */
 static const double forwarded_least = 0.05;
 
 #define BIT(reg) (UINT64_C(1) << (reg))
@@ -98,9 +99,9 @@ static void close_before(struct before *before)
     free(before->list);
 }
 
-/* Marks the instructions that the wanted registers depend on.
- * wanted  [n] registers before each instruction; what they depend on is added
- * marks   [n] out: set for instructions that produce one of them */
+/* Marks the instructions on which the wanted registers depend.
+ * wanted  [n] in, out: registers before each instruction; registers on which these depend are added
+ * marks   [n] out: set for instructions that produce a wanted register */
 static void slice(const struct carm_body *body, const struct before *before, uint64_t *wanted,
                   bool *marks)
 {
@@ -148,7 +149,7 @@ static int find_deciding(struct carm_body *body, struct carm_err *err)
     return rc;
 }
 
-/* Whether registers that instruction `at` reads depend on what a load brings, in this iteration or in one before;
+/* Whether registers that instruction `at` reads depend on the data of a load, in this iteration or an earlier one;
  * true if unknown */
 static bool depends(const struct carm_body *body, size_t at, uint64_t registers, size_t load)
 {
@@ -255,7 +256,7 @@ static int decode(struct carm_body *body, const ZydisDecoder *decoder,
     return rc;
 }
 
-/* The instructions from the head on, then those below the head. */
+/* Orders the instructions: from the head on, then the instructions at addresses below the head. */
 static int order(const void *a, const void *b)
 {
     const struct carm_body_op *x = a;
@@ -438,14 +439,14 @@ static uint64_t register_of(const struct user_regs_struct *r, uint8_t number)
     return number < 16 ? all[number] : 0;
 }
 
-/* Whether a load finds its address among the last stores of iterations before; adds what is stored. */
+/* Notes whether a load's address is among the last stores of earlier iterations, and adds a store. */
 static void observe_stored(struct carm_body *body, struct carm_body_op *op, uint64_t at,
                            uint64_t bytes)
 {
     const size_t i = (size_t)(op - body->ops);
     for (size_t k = 0; k < CARM_BODY_STORED && op->op.loads; k++) {
         const struct carm_body_stored *s = &body->stored[k];
-        /* of this iteration: by an instruction before, executed as often */
+        /* a store of this iteration is by an earlier instruction that was executed as often */
         const bool before = s->op >= i || s->execution <= op->executions;
         if (s->step && before && body->step - s->step <= FORWARDED_WITHIN && s->at < at + bytes &&
             at < s->at + s->bytes) {

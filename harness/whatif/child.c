@@ -26,8 +26,8 @@ enum {
     POLL_NS = 50000,
 };
 
-/* A child's end is seen that much of its time later. Each look takes some 5 us from a copy on the same CPU: every 50 us,
- * copies on all CPUs waited for 14% of their time. */
+/* A child's end is seen late by at most this share of its time. Each look takes some 5 us from a copy on the same CPU:
+ * with a look every 50 us, copies on all CPUs waited for 14% of their time. */
 #define POLL_SHARE (1.0 / 16.0)
 
 bool carm_child_read(pid_t pid, uint64_t at, void *to, size_t n)
@@ -59,7 +59,7 @@ static bool wait_stop(pid_t pid, int *status)
     return got == pid && WIFSTOPPED(*status);
 }
 
-/* A system call instruction in the executable memory of a file; the vDSO has some. 0 = none */
+/* A system call instruction in the executable memory of a file or of the vDSO. 0 = none */
 static uint64_t find_call(pid_t pid)
 {
     char path[64];
@@ -101,7 +101,7 @@ bool carm_child_take(struct carm_child *child, pid_t pid)
     return child->call_at != 0;
 }
 
-/* One instruction, a system call with all that it does.
+/* Steps one instruction, a system call, to its end.
  * forked   out: the child of a clone
  * stopped  out: SIGSTOP came, which cannot be blocked; it has to be sent again */
 static bool step_call(pid_t pid, pid_t *forked, bool *stopped)
@@ -197,7 +197,7 @@ void carm_child_kill(struct carm_child *child)
     if (child->pid > 0) {
         kill(child->pid, SIGKILL);
         while (wait_stop(child->pid, &status)) {
-            /* a stop that was sent before */
+            /* a stop signal that was sent before */
         }
     }
     child->pid = 0;
@@ -226,7 +226,7 @@ static void take_stop(struct carm_child *child, int status, struct carm_child_ou
                before == 0xcc) {
         outcome->end = CARM_CHILD_ARRIVED;
         outcome->at = r.rip - 1;
-        child->regs = r; /* from where it can go on */
+        child->regs = r; /* the child can go on from here */
     } else {
         siginfo_t info = {.si_signo = 0};
         outcome->end = CARM_CHILD_SIGNALED;
@@ -287,7 +287,7 @@ unsigned carm_child_sample(struct carm_child *child, double each, unsigned most,
            ptrace(SYSEMU, child->pid, NULL, NULL) == 0) {
         int status = 0;
         nap((long)(1e9 * each));
-        kill(child->pid, SIGSTOP); /* a copy: no other process sees it stop */
+        kill(child->pid, SIGSTOP); /* no other process notices that a copy stops */
         if (!wait_stop(child->pid, &status) || WSTOPSIG(status) != SIGSTOP ||
             ptrace(PTRACE_GETREGS, child->pid, NULL, &r) != 0) {
             break;

@@ -95,7 +95,7 @@ uint64_t carm_snapshot_huge_area(const struct carm_snapshot *s, size_t i, uint64
     return area ? (area->begin + CARM_HUGE_PAGE - 1) & ~(uint64_t)(CARM_HUGE_PAGE - 1) : 0;
 }
 
-/* Makes the pages of the data huge, in a copy. */
+/* Makes the pages of the loop's data huge, in a copy. */
 static bool collapse(struct carm_snapshot *s, struct carm_child *child)
 {
     uint64_t present = 0, huge = 0;
@@ -118,7 +118,7 @@ static bool collapse(struct carm_snapshot *s, struct carm_child *child)
     return present > 0 && (double)huge >= huge_least * (double)present;
 }
 
-/* The list of pages to touch, each to be written where that is allowed. */
+/* Writes the list of pages to touch into a copy; pages that may be written are marked for writing. */
 static bool write_list(struct carm_snapshot *s, struct carm_child *child)
 {
     const size_t bytes = s->nlist * sizeof(uint64_t);
@@ -136,7 +136,7 @@ static bool write_list(struct carm_snapshot *s, struct carm_child *child)
     return good;
 }
 
-/* When a copy that begins to run is ended, as carm_seconds_now. */
+/* The time (carm_seconds_now) at which a copy that starts now is ended. */
 static double copy_ends(const struct carm_snapshot *s)
 {
     return fmin(carm_seconds_now() + s->settings->copy, s->limit);

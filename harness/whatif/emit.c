@@ -14,17 +14,17 @@ enum {
     RCX = 1,
     RDX = 2,
     FORKING_MAX = 100,
-    COPIES_MAX = 16, /* a unit's count costs some 6 cycles: less than 0.4 of an iteration */
-    /* Loads would wait for stores at the same place of another page: in 6 KiB, data in L1 gained 0.79 in place of 1.46
-     * (1.43 now). */
+    COPIES_MAX = 16, /* counting a unit takes some 6 cycles: less than 0.4 for each iteration */
+    /* one page: in more, loads would wait for stores at the same offset of another page. With 6 KiB, data in L1 gained
+     * 0.79 instead of 1.46 (with 4 KiB 1.43). */
     SCRATCH_L1 = 4096,
-    MARGIN = 4096, /* more than a copy of an instruction with all stubs */
+    MARGIN = 4096, /* bytes, more than an instruction's copy with all stubs takes */
     FIXES_MAX = 4 * CARM_BODY_OPS_MAX * COPIES_MAX,
     CARRIED_AT = CARM_REGION_DATA_BYTES - 64 * LINE,
-    ACCUMULATORS = 4, /* the latency of an addition in cycles, on most cores */
+    ACCUMULATORS = 4, /* latency of a floating-point addition in cycles, on most cores */
 };
 
-/* Lines between a load and its prefetch */
+/* Lines between a load and its prefetch. Chosen by hand. */
 static const int64_t distances[] = {
     [CARM_VARIANT_NEAR] = 4, [CARM_VARIANT_PREFETCHED] = 16, [CARM_VARIANT_FAR] = 64};
 /* Iterations between an index and the prefetch of the element at that index */
@@ -57,7 +57,7 @@ static void put_byte(struct carm_region *region, int byte)
     region->code[region->used++] = (uint8_t)byte;
 }
 
-/* The distance from behind these four bytes */
+/* Writes 4 bytes: the distance from their end to an address */
 static void put_distance(struct carm_region *region, uint64_t to)
 {
     const uint32_t distance = (uint32_t)(to - (here(region) + 4));
@@ -94,7 +94,7 @@ static void jump_by(struct carm_region *region, uint64_t word_at)
     put_distance(region, word_at);
 }
 
-/* Without a change of flags: lea rcx, [rcx + by] */
+/* lea rcx, [rcx + by], which keeps the flags */
 static void add_to_rcx(struct carm_region *region, int by)
 {
     put(region, "\x48\x8d\x49", 3);
@@ -114,7 +114,7 @@ static bool encode(struct carm_region *region, ZydisEncoderRequest *request)
 
 /* ---- stubs ---- */
 
-/* rsi: a list of addresses, rcx: how many. Reads a byte of each; bit 0: writes it as well.
+/* rsi: list of addresses, rcx: their number. Reads a byte at each address; if bit 0 is set, also writes it.
  *   next: mov rax,[rsi]; add rsi,8; test al,1; jz read; and rax,-2; mov dl,[rax]; mov [rax],dl; jmp done
  *   read: mov dl,[rax]
  *   done: dec rcx; jnz next; int3 */
@@ -136,7 +136,7 @@ int carm_region_open(struct carm_region *region, uint64_t code_at, uint64_t data
     put_byte(region, 0xcc);
     region->entry_at = here(region);
     jump_by(region, data_at + CARM_REGION_ENTRY);
-    /* takes the time, and begins the next phase; rcx has been saved */
+    /* the stub that takes the time and begins the next phase; rcx is saved already */
     region->switch_at = here(region);
     store(region, RAX, data_at + SAVED_RAX);
     store(region, RDX, data_at + SAVED_RDX);
@@ -171,20 +171,21 @@ unsigned carm_region_copies(const struct carm_body *body)
     if (body->takes_long) {
         return 1;
     }
-    if (body->forks) { /* the copies take its ways in turn, so they show shares of 1/16 */
+    if (body->forks) { /* each copy takes one side of a fork, so shares are multiples of 1/16 */
         return body->n > FORKING_MAX ? 1 : COPIES_MAX;
     }
     return body->n > 48 || body->blocks > 8 ? 1 : body->n > 24 ? 4 : COPIES_MAX;
 }
 
-/* An access that may lie across two lines does so in the copies as often as in the program. */
+/* Lines for an access in the region: two for an access that may cross a line, so that it crosses as often as in the
+ * program. */
 static unsigned lines_of(const struct carm_body_op *op)
 {
     return !op->varies ? 0 : op->unaligned ? 2 : 1;
 }
 
-/* Lines that follow one another: with a power of two between them, they would share few sets of L1. In its line, an
- * access lies where the program's does: all at its begin, they would share a bank of L1 (6% slower, five loads). */
+/* Accesses get consecutive lines: at distances of a power of two they would share few sets of L1. Within its line, an
+ * access has the program's offset: at offset 0, all accesses would share a bank of L1 (6% slower with five loads). */
 size_t carm_region_scratch(const struct carm_body *body, size_t op, unsigned copy)
 {
     const struct carm_body_op *o = &body->ops[op];
@@ -262,7 +263,7 @@ static bool drop_mask(ZydisEncoderRequest *r)
     return true;
 }
 
-/* Puts k0 as mask into an instruction of AVX-512's; others have none. */
+/* Puts k0 as mask into an AVX-512 instruction; other instructions have no mask. */
 static void put_mask(ZydisEncoderRequest *r, ZydisInstructionEncoding encoding)
 {
     if (encoding == ZYDIS_INSTRUCTION_ENCODING_EVEX) {
@@ -278,7 +279,7 @@ static bool pure_store(const struct carm_body_op *op)
     return op->memory == 0 && op->varies && op->op.stores && !op->op.loads;
 }
 
-/* Whether the same line is loaded by an instruction before it. */
+/* Whether an earlier instruction of the iteration loads the same line. */
 static bool same_line(const struct carm_body *body, size_t i)
 {
     const struct carm_body_op *op = &body->ops[i];
@@ -320,8 +321,8 @@ static bool writes_register(const struct carm_body_op *op, uint8_t reg)
     return false;
 }
 
-/* A load whose address is made of a number that load `index` brought, in the same block, by instructions that are
- * copied: they change that number alone, and no flag. */
+/* Whether the address of load i is computed from the number that load `index` brought, in the same block, by
+ * instructions that can be copied: they change only this number, and no flag. */
 static bool made_of(const struct carm_body *body, size_t index, size_t i)
 {
     const struct carm_body_op *from = &body->ops[index];
@@ -381,7 +382,7 @@ static const ZydisMnemonic cached[][2] = {
     {ZYDIS_MNEMONIC_VMOVNTDQ, ZYDIS_MNEMONIC_VMOVAPS},
 };
 
-/* ZYDIS_MNEMONIC_INVALID = it goes through them */
+/* The store through the caches for a store past the caches; ZYDIS_MNEMONIC_INVALID = op is not such a store */
 static ZydisMnemonic through_caches(const struct carm_body_op *op)
 {
     for (size_t k = 0; k < sizeof cached / sizeof *cached; k++) {
@@ -416,7 +417,7 @@ static bool put_streaming(struct carm_region *region, const struct carm_body_op 
     return false;
 }
 
-/* Replaces the memory operand by a line of the region. A prefetch is left out: its line is needed no more. */
+/* Replaces the memory operand by a line of the region. A prefetch is left out, as its line is not needed. */
 static bool put_in_l1(struct carm_region *region, const struct carm_body *body, size_t i,
                       unsigned copy)
 {
@@ -445,8 +446,8 @@ static bool put_in_l1(struct carm_region *region, const struct carm_body *body, 
 static const struct {
     ZydisMnemonic from, to;
     ZydisMnemonic
-        move; /* of two operands: the second one goes to the first, which is squared: a product of both would
-                         * wait for the first one, as the root does not */
+        move; /* for two operands: copies the second to the first, which is then squared. A product of both
+                         * would wait for the first operand, which a root does not read */
 } cheaper[] = {
     {ZYDIS_MNEMONIC_DIVPD, ZYDIS_MNEMONIC_MULPD, ZYDIS_MNEMONIC_INVALID},
     {ZYDIS_MNEMONIC_DIVPS, ZYDIS_MNEMONIC_MULPS, ZYDIS_MNEMONIC_INVALID},
@@ -466,7 +467,7 @@ static const struct {
     {ZYDIS_MNEMONIC_VSQRTPS, ZYDIS_MNEMONIC_VMULPS, ZYDIS_MNEMONIC_VMOVUPS},
 };
 
-/* The square of the second operand, in the first one */
+/* Writes the square of the second operand into the first */
 static bool put_square(struct carm_region *region, const ZydisEncoderRequest *of,
                        ZydisInstructionEncoding encoding, ZydisMnemonic product, ZydisMnemonic move)
 {
@@ -513,7 +514,7 @@ static bool only_moves(const struct carm_body_op *op)
            (op->op.flags & CARM_OPCODE_GATHER);
 }
 
-/* Removes arithmetic in vector registers, but not its loads. */
+/* Removes arithmetic in vector registers, but keeps the loads of its operands. */
 static bool put_without_arithmetic(struct carm_region *region, const struct carm_body_op *op)
 {
     const ZydisDecodedOperand *o = op->operands;
@@ -524,7 +525,7 @@ static bool put_without_arithmetic(struct carm_region *region, const struct carm
     }
     const ZydisRegisterClass c = ZydisRegisterGetClass(o[0].reg.value);
     if (c != ZYDIS_REGCLASS_XMM && c != ZYDIS_REGCLASS_YMM && c != ZYDIS_REGCLASS_ZMM) {
-        return false; /* a comparison, or a number that goes to a general register */
+        return false; /* a comparison, or a result in a general register */
     }
     if (op->memory < 0) {
         return true;
@@ -613,9 +614,9 @@ static bool put_variant(struct carm_region *region, const struct carm_body *body
     return false;
 }
 
-/* Registers that take turns in place of the carried ones: those that the loop does not use. */
+/* Registers that take turns in place of a carried register: registers that the loop does not use. */
 struct accumulators {
-    unsigned n; /* 1 = there are none to take turns */
+    unsigned n; /* registers that take turns; 1 = no free registers */
     uint8_t of[32][ACCUMULATORS];
 };
 
@@ -631,7 +632,7 @@ static struct accumulators find_accumulators(const struct carm_body *body, unsig
             used |= UINT64_C(1) << (k < op->nreads ? op->reads[k] : op->writes[k - op->nreads]);
         }
     }
-    /* the lower half has an encoding everywhere */
+    /* registers 0 to 15 exist in all encodings */
     for (uint8_t r = 0; r < 16; r++) {
         if (!(used >> (CARM_REG_VECTOR + r) & 1)) {
             spare[nspare++] = r;
@@ -650,8 +651,8 @@ static struct accumulators find_accumulators(const struct carm_body *body, unsig
     return acc;
 }
 
-/* The instruction with the accumulators of this turn. returns 1: it has them, 0: it has none of them, -1: it cannot be
- * written */
+/* Writes the instruction with the accumulators of this turn. returns 1: written; 0: it has no carried register; -1: it
+ * cannot be encoded */
 static int put_renamed(struct carm_region *region, const struct carm_body *body,
                        const struct carm_body_op *op, const struct accumulators *acc, unsigned turn)
 {
@@ -681,8 +682,8 @@ static int put_renamed(struct carm_region *region, const struct carm_body *body,
     return !any ? 0 : encode(region, &r) ? 1 : -1;
 }
 
-/* Without free registers: each iteration begins with numbers of its own in place of those that the one before has left: zeros, or where a
- * division's time depends on them, what the registers had. returns how many */
+/* Without free registers: each iteration begins with constants in the carried registers: zeros, or, if the time of a
+ * division depends on them, the registers' first values. returns the number of registers */
 static unsigned break_chains(struct carm_region *region, const struct carm_body *body)
 {
     bool legacy = false;
@@ -731,13 +732,13 @@ struct work {
     uint64_t *places; /* [copies x n] of each instruction of each copy */
     unsigned copies;
     struct accumulators acc;
-    bool failed; /* an instruction cannot have other accumulators */
+    bool failed; /* an instruction cannot be encoded with other accumulators */
     int8_t *
-        ways; /* [copies x n] of forks: 1 = jumps always, 0 = never, -1 = as it is; NULL = all are as they are */
+        ways; /* [copies x n] of forks: 1 = jumps always, 0 = never, -1 = unchanged; NULL = all unchanged */
 };
 
-/* Makes the forks of the copies jump or not, so that over the copies each does so as often as in the program. A copy is
- * walked from the head, since a fork that it does not reach must not use up a turn. */
+/* Decides for each fork of each copy whether it jumps, so that over all copies it jumps as often as in the program.
+ * Each copy is walked from the head, since a fork that is not reached must not use up a turn. */
 static bool choose_ways(const struct carm_body *body, struct work *work)
 {
     const size_t n = body->n;
@@ -810,15 +811,16 @@ static void put_call(struct carm_region *region, const struct carm_body_op *op)
     }
 }
 
-/* The address of the instruction that lies behind this one: of the next copy, behind the last one; 0 = none */
+/* The address of the instruction that follows instruction i in the variant: after the last one, of the next copy; 0 =
+ * none */
 static uint64_t behind(const struct carm_body *body, size_t i, unsigned copy,
                        const struct work *work)
 {
     return i + 1 < body->n ? body->ops[i + 1].at : copy + 1 < work->copies ? body->head : 0;
 }
 
-/* A branch, or a jump
- * then  out: where it goes on behind what was written; 0 = nowhere
+/* Writes a branch or a jump.
+ * then  out: the program's address that follows the written code; 0 = none
  * returns whether it was changed */
 static bool put_branch(struct carm_region *region, const struct carm_body *body, size_t i,
                        unsigned copy, struct work *work, uint64_t *then)
@@ -829,7 +831,7 @@ static bool put_branch(struct carm_region *region, const struct carm_body *body,
         *then = way == 0 ? op->next : op->target;
         return way >= 0;
     }
-    /* without a jump where the loop goes on: its target may lie right behind it */
+    /* turns the condition if the branch's target follows directly, so that no jump is needed */
     const bool turned = op->target == behind(body, i, copy, work);
     const int condition = op->in.opcode & 15;
     put_byte(region, 0x0f);
@@ -839,7 +841,7 @@ static bool put_branch(struct carm_region *region, const struct carm_body *body,
     return false;
 }
 
-/* An iteration. returns the number of changes */
+/* Writes an iteration. returns the number of changed instructions */
 static unsigned put_copy(struct carm_region *region, const struct carm_body *body,
                          enum carm_variant variant, bool counted, unsigned copy, struct work *work)
 {
@@ -927,7 +929,7 @@ void carm_region_emit(struct carm_region *region, const struct carm_body *body,
     put(region, "\0\0\0\0", 4);
     jump(region, region->switch_at);
     while ((here(region) & 63) != (body->head & 63)) {
-        put_byte(region, 0xcc); /* the loop has its own alignment */
+        put_byte(region, 0xcc); /* until the alignment equals the loop's own */
     }
     const uint64_t start = here(region);
     const uint32_t distance = (uint32_t)(start - (region->code_at + to_start + 4));
@@ -943,7 +945,7 @@ void carm_region_emit(struct carm_region *region, const struct carm_body *body,
         if (!work.failed) {
             break;
         }
-        work.acc.n = 1; /* begin each iteration anew instead */
+        work.acc.n = 1; /* break the chains by constants instead (break_chains) */
         work.failed = false;
     }
     if (!set_distances(region, body, &work, entry)) {

@@ -15,7 +15,7 @@ enum {
     PAGE = 4096,
     CHUNK = 1 << 16,       /* entries of /proc/PID/pagemap read at once */
     TOUCHED_MAX = 1 << 20, /* pages that a copy touches: 4 GiB, some 300 ms */
-    GAP_MARGIN = 32 << 20, /* free memory left on both sides: a heap, a stack grow */
+    GAP_MARGIN = 32 << 20, /* free memory left on both sides, since heap and stack grow */
 };
 #define NEAR    (UINT64_C(1) << 30)
 #define PRESENT (UINT64_C(1) << 63)
@@ -163,7 +163,7 @@ bool carm_memory_forbids(pid_t pid, uint64_t most, char *why, size_t size)
         anonymous = number_behind(line, "RssAnon:", 10, anonymous);
     }
     (void)fclose(f);
-    /* pages that the program writes while copies exist are copied: the whole of them may be taken once more */
+    /* pages that the program writes while copies exist are copied: its memory may be taken a second time */
     const uint64_t need = (anonymous << 11) + ROOM_LEAST;
     const uint64_t limit = most ? most : free_bytes / 2;
     if (seccomp) {
@@ -204,8 +204,8 @@ static bool is_data(uint64_t begin, uint64_t end, const uint64_t *data, size_t n
     return false;
 }
 
-/* How a page is to be touched: 0 = not at all
- * origin, ran  its entries */
+/* The list entry of a page to touch; 0 = it is not touched
+ * origin, ran  its pagemap entries in both processes */
 static uint64_t touch_of(uint64_t at, const struct carm_area *area, bool data, uint64_t origin,
                          uint64_t ran)
 {

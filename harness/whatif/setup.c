@@ -18,11 +18,11 @@
 enum {
     STEPS = 6000, /* instructions that are observed, 4 us each */
     STEPS_ALIKE =
-        1000, /* without a new one, until the copy goes on to code that was not seen yet */
+        1000, /* instructions without a new one, after which the copy runs to code that was not seen yet */
     FLOW_UNITS = 20000, /* units whose control flow is compared */
     SAMPLES = 100,
     SAMPLES_ENOUGH = 40, /* a share within some 15% */
-    SAMPLED = 12,        /* copies that are sampled at most */
+    SAMPLED = 12,        /* most copies that are sampled */
 };
 
 static const double flow_most = 0.01; /* difference in executions of a block; chosen by hand */
@@ -40,7 +40,7 @@ static int64_t map(struct carm_child *child, uint64_t at, uint64_t bytes, uint64
     return rc < 0 || rc == (int64_t)at ? rc : -ENOTSUP;
 }
 
-/* A copy has some MB more than the program: of its limits, the hard ones hold. */
+/* Raises the copy's soft limits to the hard ones: a copy has some MB more than the program. */
 static void lift_limits(pid_t pid)
 {
     static const enum __rlimit_resource of[] = {RLIMIT_AS, RLIMIT_DATA};
@@ -106,7 +106,7 @@ static bool open_origin(struct carm_snapshot *s, pid_t thread)
 }
 
 /* Lets a copy run until it comes to an instruction of the loop that was not seen yet: another loop of a nest.
- * returns false: there is none, or it came to something else */
+ * returns false: there is none, or the copy ended otherwise */
 static bool run_to_unseen(struct carm_snapshot *s, struct carm_child *child, const bool *seen)
 {
     static const double longest = 0.1; /* seconds */
@@ -160,7 +160,7 @@ static bool observe(struct carm_snapshot *s)
         if (runs && alike == STEPS_ALIKE) {
             alike = 0;
             runs = run_to_unseen(s, &child, seen);
-            body->step += STEPS; /* stores of before are past */
+            body->step += STEPS; /* so that earlier stores are too old to forward */
         }
     } while (runs && steps < STEPS && carm_seconds_now() < s->limit);
     carm_child_come_back(&was);
@@ -188,7 +188,7 @@ static void find_data(struct carm_snapshot *s)
     }
 }
 
-/* Copies the memory and the registers with which the variants begin into the region. */
+/* Copies the initial memory and registers of the variants into the region. */
 static bool write_scratch(struct carm_snapshot *s)
 {
     const struct carm_body *body = &s->trial->body;
@@ -216,8 +216,8 @@ static bool write_scratch(struct carm_snapshot *s)
     return good || carm_snapshot_fails(s, "a copy cannot be written");
 }
 
-/* Whether the jump to the variants, of five bytes, can replace the head. Branches into these bytes are the loop's own, as
- * it has one entry: in the copies they lead elsewhere. */
+/* Whether the jump to the variants, 5 bytes, can replace the head. Only the loop's own branches lead into these
+ * bytes, as it has one entry; in the variants these branches have other targets. */
 static bool can_patch(const struct carm_body *body)
 {
     uint64_t covered = 0;
@@ -228,13 +228,13 @@ static bool can_patch(const struct carm_body *body)
     return covered >= 5;
 }
 
-/* All data in L1, and the data of one stream */
+/* Refuses the variants with all data, and with the data of one stream, in L1 */
 static void refuse_l1(struct carm_trial *t, const char *why)
 {
     carm_trial_refuse(t, CARM_VARIANT_L1, why);
     for (int v = CARM_VARIANT_STREAM; v < CARM_VARIANTS; v++) {
         carm_trial_refuse(t, v, why);
-        t->idle[v] = true; /* the reason is said once */
+        t->idle[v] = true; /* the reason is reported once, for all data */
     }
 }
 
@@ -448,7 +448,7 @@ static bool compare_flow(struct carm_snapshot *s)
             continue;
         }
         for (size_t i = 0; i < t->body.n; i++) {
-            /* forks are mixed in the steps of a copy */
+            /* shares of chosen forks are multiples of 1/copies: one execution more or less in each round of copies */
             const double step =
                 v == CARM_VARIANT_KNOWN ? (double)counts[0] / carm_region_copies(&t->body) : 1.0;
             const double more = fabs((double)others[i] - (double)counts[i]) - step;
@@ -479,7 +479,7 @@ bool carm_snapshot_find_inside(struct carm_snapshot *s, enum carm_variant varian
         }
         child.regs.rip = code->start;
         if (carm_child_write(child.pid, at + CARM_REGION_UNITS, words, sizeof words)) {
-            /* all copies execute the same code: each is sampled at other times */
+            /* all copies execute the same code, so each is sampled at other times */
             n += carm_child_sample(&child, (1.0 + 0.13 * i) * 1e-4, SAMPLES, s->region.code_at,
                                    s->region.code_at + s->region.used, &some);
             inside += some;

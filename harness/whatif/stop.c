@@ -21,7 +21,7 @@ static void nap(void)
     nanosleep(&t, NULL);
 }
 
-/* R in /proc/PID/task/TID/stat */
+/* Whether a thread's state is R in /proc/PID/task/TID/stat */
 static bool is_running(pid_t pid, pid_t tid)
 {
     char path[96];
@@ -37,7 +37,7 @@ static bool is_running(pid_t pid, pid_t tid)
     return end && end[1] == ' ' && end[2] == 'R';
 }
 
-/* Whether it blocks or ignores SIGTRAP: the kernel would reset that to deliver a breakpoint's signal. */
+/* Whether a thread blocks or ignores SIGTRAP: the kernel would reset this to deliver a breakpoint's signal. */
 static bool masks_traps(pid_t pid, pid_t tid)
 {
     char path[96];
@@ -57,7 +57,7 @@ static bool masks_traps(pid_t pid, pid_t tid)
     return unknown || (masks >> (SIGTRAP - 1) & 1);
 }
 
-/* A thread has ended; the process ends with its leader. */
+/* Notes that a thread has ended; with the leader, the process has ended. */
 static void take_end(struct carm_stop *stop, size_t i, int status)
 {
     if (stop->threads[i].tid == stop->pid) {
@@ -67,9 +67,9 @@ static void take_end(struct carm_stop *stop, size_t i, int status)
     stop->threads[i] = stop->threads[--stop->nthreads];
 }
 
-/* Looks once at a thread. If the whole process was told to stop, the thread stays stopped.
- * listen   then let it be; else it counts as stopped, and to detach it leaves it as it was told
- * returns -1: it has ended, and its place is another's; 0: it has no stop; 1: it is stopped now */
+/* Looks once at a thread. If the whole process was told to stop, the thread stays stopped:
+ * listen   true: it is left in this stop; false: it counts as stopped, and detaching keeps the stop
+ * returns -1: it has ended, and its place in stop->threads has another thread; 0: not stopped; 1: it is stopped now */
 static int look(struct carm_stop *stop, size_t i, bool listen)
 {
     int status = 0;
@@ -110,7 +110,7 @@ static bool halt(struct carm_stop *stop, size_t i)
         return true;
     }
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-    /* an uninterruptible call may take long: a thread is never left without its tracer */
+    /* waits as long as an uninterruptible call takes: a thread must not lose its tracer while it has breakpoints */
     for (;;) {
         const int now = look(stop, i, false);
         if (now) {
@@ -191,7 +191,7 @@ static int head_of(struct carm_stop *stop, size_t i, const uint64_t *heads, size
     return -1;
 }
 
-/* Whether the signal of a breakpoint waits to be delivered: a thread that is told to stop as it reaches one stops first. */
+/* Whether the signal of a breakpoint is pending: a thread that is told to stop when it reaches one stops first. */
 static bool has_trap(pid_t tid)
 {
     enum { SOME = 32 };
@@ -205,7 +205,7 @@ static bool has_trap(pid_t tid)
     return has;
 }
 
-/* Stops a thread, and takes its breakpoints away with their signal, which would end a program without a tracer.
+/* Stops a thread, and removes its breakpoints and their pending signal, which would end an untraced program.
  * returns false: it has ended */
 static bool disarm(struct carm_stop *stop, size_t i, const uint64_t *heads, size_t n)
 {
@@ -213,7 +213,8 @@ static bool disarm(struct carm_stop *stop, size_t i, const uint64_t *heads, size
     if (!halt(stop, i)) {
         return false;
     }
-    (void)head_of(stop, i, heads, n); /* it may have arrived meanwhile, too */
+    (void)head_of(stop, i, heads,
+                  n); /* drops the signal, if the thread has reached a head meanwhile */
     set_breakpoints(tid, NULL, 0);
     while (has_trap(tid)) {
         int now = 0;
@@ -254,7 +255,7 @@ int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double
             nap();
         }
     }
-    for (size_t i = 0; i < stop->nthreads;) { /* a thread that ends leaves its place to the last */
+    for (size_t i = 0; i < stop->nthreads;) { /* the last thread takes the place of an ended one */
         i += disarm(stop, i, heads, n);
     }
     if (found < 0 || stop->ended) {
@@ -264,7 +265,8 @@ int carm_stop_at(struct carm_stop *stop, const uint64_t *heads, size_t n, double
     return found;
 }
 
-/* Lets a stopped thread go. One that has died with its process is taken, since the end of the process waits for it. */
+/* Detaches a stopped thread. A thread that has died with its process is reaped, since the process's end waits for
+ * it. */
 static void let_go(const struct carm_stop *stop, size_t i)
 {
     const pid_t tid = stop->threads[i].tid;
@@ -272,7 +274,7 @@ static void let_go(const struct carm_stop *stop, size_t i)
     pid_t got = tid;
     while (got == tid &&
            ptrace(PTRACE_DETACH, tid, NULL, (void *)(intptr_t)stop->threads[i].signal) != 0) {
-        if (errno != ESRCH || tid == stop->pid) { /* the leader's end is that of the process */
+        if (errno != ESRCH || tid == stop->pid) { /* the leader's end is the end of the process */
             return;
         }
         do {
@@ -290,14 +292,14 @@ void carm_stop_release(struct carm_stop *stop)
     stop->nthreads = 0;
 }
 
-/* Takes a status of the process: its end, or a stop of a process that asked to be traced by its parent, which is let
- * go on. */
+/* Takes a status of the process: its end, or a stop. A process stops that asked to be traced by its parent; it is
+ * continued. */
 static void take_status(struct carm_stop *stop, int status)
 {
     if (WIFSTOPPED(status)) {
         const int signo = WSTOPSIG(status);
         ptrace(PTRACE_DETACH, stop->pid, NULL,
-               (void *)(intptr_t)(signo == SIGTRAP ? 0 : signo)); /* of an exec */
+               (void *)(intptr_t)(signo == SIGTRAP ? 0 : signo)); /* SIGTRAP: of an exec */
         return;
     }
     stop->ended = true;

@@ -10,15 +10,15 @@
 #include "harness/whatif/turns.h"
 
 enum {
-    ROUNDS_PILOT = 6, /* turns that find how fast the variants are */
+    ROUNDS_PILOT = 6, /* turns for the first estimate of the variants' speeds */
     SPEED_MOST = 32,
 };
 
 static const double null_most =
-    0.035; /* in turns; beyond it, copies of one stretch are tried; chosen by hand */
+    0.035; /* largest error of the null ratio in turns; beyond, copies of one stretch are tried; chosen by hand */
 /* Seconds that making a page huge takes: 1.1 to 2.6 ms for each MiB. */
 static const double huge_page_seconds = 10e-6;
-/* single streams are tried where all data in L1 gain more than this; chosen by hand */
+/* Single streams are tried if all data in L1 gain more than this. Chosen by hand. */
 static const double stream_gain = 1.15;
 
 int carm_trial_open(struct carm_trial *trial, uint64_t head, const struct carm_body_piece *pieces,
@@ -33,7 +33,7 @@ void carm_trial_close(struct carm_trial *trial)
     carm_body_close(&trial->body);
 }
 
-/* A short measurement: how fast each variant is, so that its turns become as long as those of the unchanged code. */
+/* Measures the speed of each variant shortly, so that its turns become as long as those of the unchanged code. */
 static bool find_speeds(struct carm_snapshot *s, struct carm_turns *plan,
                         struct carm_trial_result *result)
 {
@@ -52,8 +52,8 @@ static bool find_speeds(struct carm_snapshot *s, struct carm_turns *plan,
     return carm_turns_plan(s, plan);
 }
 
-/* In turns where the plan allows them; in copies of their own where turns fail or their null ratio is off. The way
- * with the better null ratio is kept. */
+/* Measures the variants in turns if the plan allows them; in copies of their own if turns fail or their null ratio
+ * is too far from 1. The result with the better null ratio is kept. */
 static bool measure_variants(struct carm_snapshot *s, const struct carm_turns *plan,
                              struct carm_trial_result *result)
 {
@@ -85,7 +85,7 @@ static bool measure_variants(struct carm_snapshot *s, const struct carm_turns *p
     return good || copies;
 }
 
-/* Changes that turns of one copy do not show: huge pages, stores past the caches. */
+/* Measures changes whose effect turns of one copy do not show: huge pages, stores past the caches. */
 static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan,
                           struct carm_trial_result *result)
 {
@@ -97,7 +97,7 @@ static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan
     size_t n = 0;
     const double ticks = s->ticks;
     const double begin = carm_seconds_now();
-    const double copies = 4.0 * t->open_seconds; /* with the two of the unchanged code */
+    const double copies = 4.0 * t->open_seconds; /* two copies, and two of the unchanged code */
     if (!t->refused[CARM_TRIAL_HUGE][0] &&
         carm_turns_has_time(s, CARM_TRIAL_HUGE, &t->apart,
                             copies + huge_page_seconds * (double)s->nlist)) {
@@ -130,7 +130,7 @@ static void measure_apart(struct carm_snapshot *s, const struct carm_turns *plan
     }
 }
 
-/* Streams are tried where all data in L1 gain something. */
+/* Refuses single streams, unless all data in L1 gain enough. */
 static void choose_streams(struct carm_trial *t, double gain)
 {
     for (int v = CARM_VARIANT_STREAM; v < CARM_VARIANTS && !(gain > stream_gain); v++) {
@@ -155,11 +155,11 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
     t->ticks = s->ticks;
     const double begin = carm_seconds_now();
     const bool good = measure_variants(s, &plan, result);
-    /* its pages are listed by a cold copy, too */
+    /* twice: a cold copy lists the pages, too */
     t->variants_seconds = 2.0 * (carm_seconds_now() - begin + t->open_seconds);
     if (good && first) {
         choose_streams(t, result->ratio[CARM_VARIANT_L1]);
-        /* the code around the loop may now wait for what the loop's own loads brought before */
+        /* the code around the loop may now wait for lines that the loop's own loads used to bring */
         if (result->ratio[CARM_VARIANT_L1] > stream_gain) {
             (void)carm_snapshot_find_inside(s, CARM_VARIANT_L1, &t->inside_l1);
             s->why[0] = '\0';
@@ -173,7 +173,7 @@ static bool measure(struct carm_snapshot *s, pid_t thread, struct carm_trial_res
     }
     t->snapshots++;
     t->ticks = good ? s->ticks : t->ticks;
-    t->most = 1e15; /* the next one may be elsewhere */
+    t->most = 1e15; /* the next snapshot may be elsewhere in the program */
     result->seconds = s->ticks / s->settings->tsc_hz / t->iterations;
     result->inside = t->inside;
     return good;

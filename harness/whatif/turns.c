@@ -11,7 +11,8 @@
 #include "harness/machine/stats.h"
 
 enum {
-    ROUNDS_MAX = 16, /* turns of each variant: more take more pages, which each copy has to copy */
+    ROUNDS_MAX =
+        16, /* turns of each variant: more turns write more pages, which each copy has to copy */
     ROUNDS_MIN = 8,
     ROUNDS_FIRST = 1, /* the first turn of each variant is left out */
     ROUNDS_APART = 5, /* of copies of their own */
@@ -21,18 +22,20 @@ enum {
 };
 
 static const double turn_seconds = 60e-6; /* long against a time stamp, short against a drift */
-/* Of data in L3: products in place of roots came to their speed after some 0.1 ms (2.8 times as fast in turns of 60 us,
- * 3.75 in those of 200 and of 600 us, 3.8 by hand). More data would take too much time for their copies. */
+/* For data in L3: products in place of roots reached full speed after some 0.1 ms (2.8 times as fast in turns of 60 us,
+ * 3.75 times in turns of 200 and of 600 us, 3.8 times by hand). Copies of more data would take too long. */
 static const double far_turn_seconds = 200e-6;
 static const double far_least = 512 << 10,
-                    far_most = 16 << 20; /* bytes: of a small L2; of a part of L3 */
-static const double slowest = 0.2;       /* partly written lines past the caches: 0.01 */
-static const double settle_share = 0.5;  /* part of a turn before its timing; chosen by hand */
-/* Timed in a turn of a copy of its own, behind half as much: a cache of 32 MB is filled in 3 ms, and until then a store
- * costs no write to memory. Stores past the caches, tried in turns of 60 us, seem to gain 1.4 times where they gain 2. */
+                    far_most = 16 << 20; /* bytes: a small L2; a part of L3 */
+static const double slowest =
+    0.2; /* slower variants are refused; partly written lines past the caches: 0.01 */
+static const double settle_share = 0.5; /* part of a turn before its timing; chosen by hand */
+/* Timed part of a turn of a copy of its own, after half as much untimed. A cache of 32 MB is filled in 3 ms; until
+ * then, stores cause no writes to memory. Stores past the caches seem to gain 1.4 times in turns of 60 us; they
+ * gain 2 times. */
 static const double apart_seconds = 5e-3;
 
-/* A page of its own for a copy: 3 us of the kernel's, up to 12 where a virtual machine's host has to provide memory. */
+/* Time for a page of a copy's own: 3 us in the kernel, up to 12 if a virtual machine's host has to provide memory. */
 static const double own_page_seconds = 5e-6;
 
 bool carm_turns_has_time(const struct carm_snapshot *s, int change,
@@ -113,7 +116,8 @@ static double warm_ticks(struct carm_snapshot *s, double units)
     return (double)(phases[1].tsc - phases[0].tsc) / (double)phases[0].units;
 }
 
-/* A faster variant does more units in a turn: turns of all variants take the same time. */
+/* Speed of a variant relative to the unchanged code: a faster variant does more units in a turn, so that all turns take
+ * the same time. */
 static double speed_of(const struct carm_snapshot *s, enum carm_variant variant)
 {
     return fmax(1.0, s->trial->speed[variant]);
@@ -164,13 +168,13 @@ static void make_plan(const struct carm_snapshot *s, struct carm_turns *p)
     p->apart = fmax(1.0, fmin(p->apart, floor(p->apart * 0.9 * s->most / units_apart(p))));
 }
 
-/* NaN = no values */
+/* The median of n values; NaN = no values */
 static double median(double *v, size_t n)
 {
     return n ? carm_stats_median(v, n) : NAN;
 }
 
-/* The unchanged code against itself gives the null ratio. */
+/* Stores a ratio; for the unchanged code it is the null ratio. */
 static void take_ratio(struct carm_trial_result *result, enum carm_variant variant, double ratio)
 {
     *(variant == CARM_VARIANT_AGAIN ? &result->null : &result->ratio[variant]) = ratio;
@@ -241,7 +245,7 @@ static void add_known(double *to, size_t *n, double v)
     }
 }
 
-/* Of the values that are numbers */
+/* The median of the values that are not NaN */
 static double median_known(const double *v, size_t n)
 {
     double known[ROUNDS_APART];
@@ -252,7 +256,7 @@ static double median_known(const double *v, size_t n)
     return median(known, m);
 }
 
-/* A copy that takes turns with others; all of them do the same work in their turns of one number. */
+/* A copy that takes turns with other copies; in the k-th turn, all copies do the same work. */
 struct runner {
     enum carm_variant variant;
     bool huge;
@@ -260,7 +264,7 @@ struct runner {
     double ticks[ROUNDS_APART];
 };
 
-/* Ticks between two phases, without those that the copy waited for its CPU; NaN = it waited for most of them
+/* Ticks between two phases, minus the ticks in which the copy waited for its CPU; NaN = it waited for most of the time
  * waited  seconds */
 static double ticks_of(const struct carm_snapshot *s, const struct carm_phase *phases,
                        double waited)
@@ -270,8 +274,8 @@ static double ticks_of(const struct carm_snapshot *s, const struct carm_phase *p
     return ran > 0.25 * all ? ran : NAN;
 }
 
-/* Some units before the timing, then the timed units.
- * ticks   out: NaN = others had its CPU
+/* Runs some units before the timing, then the timed units.
+ * ticks   out: NaN = other programs had the CPU
  * returns false: the copy has ended */
 static bool take_turn(struct carm_snapshot *s, const struct carm_turns *p, struct runner *r,
                       double *ticks)
@@ -305,8 +309,8 @@ bool carm_turns_refuse_slow(struct carm_trial *t, enum carm_variant variant, dou
     return slow;
 }
 
-/* Turns of copies in which the first and the last one run the unchanged code.
- * ratio  out: [n] of the first one's time to that of each; NaN = not measured */
+/* Runs turns of n copies; the first and the last copy run the unchanged code.
+ * ratio  out: [n] time of the first copy over the time of each copy; NaN = not measured */
 static bool run_apart(struct carm_snapshot *s, const struct carm_turns *p, struct runner *all,
                       size_t n, double *ratio)
 {
@@ -323,7 +327,7 @@ static bool run_apart(struct carm_snapshot *s, const struct carm_turns *p, struc
                 (void)take_turn(s, p, &all[i], &all[i].ticks[rounds]);
             }
         }
-        for (size_t i = 1; i + 1 < n && rounds == 0; i++) { /* the last one is unchanged */
+        for (size_t i = 1; i + 1 < n && rounds == 0; i++) { /* the last copy is unchanged */
             const double gain = all[0].ticks[0] / all[i].ticks[0];
             if (all[0].child.pid && all[i].child.pid && !all[i].huge &&
                 carm_turns_refuse_slow(s->trial, all[i].variant, gain)) {
@@ -418,8 +422,8 @@ static void pin(pid_t pid, size_t cpu)
     (void)sched_setaffinity(pid, sizeof set, &set);
 }
 
-/* A turn of copies that run at once: mean ticks of the stretch in the middle of it; NaN = one has ended, others had a CPU, or
- * some did not run all along
+/* A turn of copies that run at once: mean ticks of the stretch in the middle of the turn; NaN = a copy has ended, other
+ * programs had a CPU, or some copies did not run all the time
  * all  [n] */
 static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
                            struct carm_child *all, size_t n)
@@ -451,7 +455,7 @@ static double turn_at_once(struct carm_snapshot *s, const struct carm_turns *p,
         }
         begin = x[0].tsc > begin ? x[0].tsc : begin;
         end = x[3].tsc < end ? x[3].tsc : end;
-        /* waiting is taken off as if it was spread evenly over the turn */
+        /* waiting is subtracted as if it were spread evenly over the turn */
         const double all_ticks = (double)(x[3].tsc - x[0].tsc);
         const double wait = (carm_seconds_queued(all[i].pid) - waited[i]) * s->settings->tsc_hz;
         const double ran = wait > 0.0 ? fmax(0.0, 1.0 - wait / all_ticks) : 1.0;
@@ -481,7 +485,8 @@ void carm_turns_measure_cores(struct carm_snapshot *s, const struct carm_turns *
                               struct carm_trial_result *result)
 {
     struct carm_trial *t = s->trial;
-    /* one on each CPU. The last one also runs alone, with the pages that copies share: no other one has them */
+    /* one copy on each CPU. The last copy also runs alone. It uses the pages that copies share; the other copies have
+     * their own pages */
     struct carm_child all[CORES_MAX] = {{.pid = 0}};
     size_t cpus[CORES_MAX];
     double ratios[ROUNDS_APART], nulls[ROUNDS_APART];
