@@ -492,7 +492,19 @@ TEST_BETWEEN(the_folder_is_chosen, set_up, tear_down)
     assert_string_not_equal(lock.path, path);
     assert_non_null(strstr(lock.path, "/carm-")); /* in one of the usual folders */
     carm_node_lock_close(&lock, false);
-    assert_int_equal(unsetenv("CARM_LOCK_DIR"), 0);
+    static const char *const job[][2] = {{"CARM_LOCK_DIR", folder},
+                                         {"SLURM_JOB_ID", "7"},
+                                         {"SLURM_STEP_ID", "0"},
+                                         {"SLURM_PROCID", "3"}};
+    for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
+        assert_int_equal(setenv(job[i][0], job[i][1], 1), 0);
+    }
+    assert_ok(carm_node_lock_open(&lock, "build", "m.json", "0", &observer, &err));
+    assert_int_equal(lock.rank, 3);
+    carm_node_lock_close(&lock, false);
+    for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
+        assert_int_equal(unsetenv(job[i][0]), 0);
+    }
 }
 
 /* A rank that has a part of the machine is warned, with the words of its launcher. */
