@@ -42,7 +42,7 @@ TEST(nothing_is_no_limit)
         {"/proc/self/cgroup", "\n:\n0\n0:::\n7:cpu\n0::/a\n"},
         {"/proc/self/mountinfo",
          "x\n - \n - cgroup2\n1 2 3\n30 24 0:27 /\n30 24 0:27 - cgroup2 cgroup2 rw\n" V2},
-        {"/a/cpu.max", "100000 100000\n"}, /* what lines that are none would name */
+        {"/cpu.max", "100000 100000\n"}, /* what lines that are none would name */
         {"/sys/fs/cgroup/a/cpu.max", "-5 100000\n"},
         {"/sys/fs/cgroup/a/memory.max", "lots\n"},
         {"/sys/fs/cgroup/cpu.max", "50000 0\n"},
