@@ -513,7 +513,7 @@ static const struct fault faults[] = {
     {"rows apart", "A.amx.bf16.1:0.u4", NULL, {"mov r8d, 64"}, {"mov r8d, 128"},
      "rows do not follow one another"},
     {"no shape", "B.amx.bf16.dot.f8.c4", NULL, {"    ldtilecfg [%1]\n"}, {""},
-     "no shape of its tile is loaded"},
+     ", 'tileloadd tmm0, [r9+r8*1]': no shape of its tile is loaded"},
     {"two shapes", "B.amx.bf16.dot.f8.c4", NULL, {"    ldtilecfg [%1]\n"},
      {"    ldtilecfg [%1]\n    ldtilecfg [%1]\n"}, "it changes the shape"},
     {"a shape of no palette", "B.amx.int8.dot.f8.c4", NULL, {"dq 0x0000000000000001"},
