@@ -122,3 +122,90 @@ TEST(bad_days_harm_nothing)
     assert_true(m->roofs->memory[2].disturbed && m->roofs->memory[2].bandwidth < 30e9);
     assert_true(m->roofs->compute->rate == 50e9);
 }
+
+/* Arrays that a build did not measure come from the model before, each whole; those that it measured stay. */
+TEST(each_array_is_kept)
+{
+    struct carm_model *before = empty_model(), *m = empty_model(), *own = empty_model(),
+                      *more = empty_model();
+#define ARRAYS(X)                                                                         \
+    X(core, 1)                                                                            \
+    X(latency, 2)                                                                         \
+    X(latency_curves, 3) X(in_flight, 4) X(loaded, 5) X(core_to_core, 6) X(numa_nodes, 7) \
+        X(numa, 8) X(scaling, 9) X(scaling_units, 10) X(checks, 11) X(kinds, 12)
+#define PUT(name, count)                                                   \
+    before->name = array(before->n##name = (count), sizeof *before->name); \
+    more->name = array(more->n##name = (count) + 1, sizeof *more->name);   \
+    own->name = array(own->n##name = 1, sizeof *own->name);
+    ARRAYS(PUT)
+    inherit(m, before);
+    inherit(own, more);
+#define CHECK(name, count)                                                                  \
+    assert_true(m->n##name == (count) && m->name && before->n##name == 0 && !before->name); \
+    assert_true(own->n##name == 1 && own->name && more->n##name == (count) + 1 && more->name);
+    ARRAYS(CHECK)
+}
+
+/* Sets by threads, the widest ISA first, then by precision; the first level, too, keeps its plateau. */
+TEST(sets_in_order)
+{
+    static const struct {
+        int threads;
+        const char *isa, *precision;
+    } sets[] = {{4, "avx2", "dp"},
+                {1, "sse", "dp"},
+                {4, "avx512", "dp"},
+                {1, "avx2", "sp"},
+                {2, "scalar", "dp"}},
+      ordered[] = {{1, "avx2", "dp"},   {1, "avx2", "sp"},   {1, "sse", "dp"},
+                   {2, "scalar", "dp"}, {4, "avx512", "dp"}, {4, "avx2", "dp"}};
+    struct carm_model *m = make("avx2", 3, 1.0), *before = empty_model();
+    before->roofs = array(before->nroofs = 5, sizeof *before->roofs);
+    for (size_t i = 0; i < 5; i++) {
+        before->roofs[i].threads = sets[i].threads;
+        name(before->roofs[i].isa, sets[i].isa);
+        name(before->roofs[i].precision, sets[i].precision);
+    }
+    before->levels = array(before->nlevels = 2, sizeof *before->levels);
+    name(before->levels[0].level, "L7");
+    name(before->levels[1].level, "L1");
+    before->levels[0].resolved = before->levels[1].resolved = true;
+    before->levels[1].knee_bytes = 77;
+    m->levels[0].resolved = false;
+    m->levels[0].knee_bytes = 5;
+    name(before->config.precision, "p,int16,sp");
+    name(m->config.precision, "sp,int1");
+    inherit(m, before);
+    assert_int_equal(m->nroofs, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(m->roofs[i].threads, ordered[i].threads);
+        assert_string_equal(m->roofs[i].isa, ordered[i].isa);
+        assert_string_equal(m->roofs[i].precision, ordered[i].precision);
+    }
+    assert_true(m->levels[0].resolved && m->levels[0].knee_bytes == 77);
+    assert_true(m->levels[1].resolved && m->levels[1].knee_bytes == 2000);
+    assert_string_equal(m->config.precision, "sp,int1,p,int16");
+}
+
+/* Points of 2% more are points beyond the end; a curve is one by its threads, ISA, precision and kind. */
+TEST(curves_go_on)
+{
+    for (int k = 0; k < 5; k++) {
+        struct carm_model *before = make("avx2", 3, 1.0), *m = make("avx2", 1, 1.0);
+        m->curves->points[0].x = 1e4 / 1.02;
+        before->curves->points[0].x = k ? 1.0001e4 : 0.9999e4;
+        before->curves->threads += k == 1;
+        name(before->curves->isa, k == 2 ? "sse" : "avx2");
+        name(before->curves->precision, k == 3 ? "sp" : "");
+        name(before->curves->kind, k == 4 ? "1:0" : "");
+        inherit(m, before);
+        assert_int_equal(m->ncurves, k ? 2 : 1);
+        assert_int_equal(m->curves->npoints, k ? 1 : 3);
+        assert_near(m->curves->points[m->curves->npoints - 1].x, k ? 1e4 / 1.02 : 3e4, 1e-6);
+    }
+    struct carm_model *before = make("avx2", 3, 1.0), *m = make("avx2", 1, 1.0);
+    m->curves->points[0].x = 1e4 / 1.02;
+    before->curves->points[0].x = 1.0001e4;
+    inherit(m, before);
+    assert_int_equal(m->curves->npoints, 4);
+}
