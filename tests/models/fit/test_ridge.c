@@ -136,6 +136,8 @@ TEST(one_point_does_not_make_a_roof)
                             1.0, 0.04);
             } else {
                 refuse(CARM_RIDGE_SHARP, points, FEW, INFINITY, "bandwidth cannot be estimated");
+                points[7].performance /= 10.0; /* nor does an outlier beside it */
+                refuse(CARM_RIDGE_SHARP, points, FEW, INFINITY, "bandwidth cannot be estimated");
             }
         }
     }
@@ -167,6 +169,11 @@ TEST(refuses_values_out_of_range)
             refuse(CARM_RIDGE_ISSUE, copy, POINTS, 1e9, "slots of point 6 are");
         }
         fit(CARM_RIDGE_SHARP, copy, POINTS); /* not looked at */
+        copy[0].sigma = bad[i];
+        refuse(CARM_RIDGE_SHARP, copy, POINTS, INFINITY, "sigma of point 0 is");
+        copy[0].sigma = copy[1].sigma;
+        copy[POINTS - 1].intensity = bad[i];
+        refuse(CARM_RIDGE_SHARP, copy, POINTS, INFINITY, "intensity of point 28 is");
     }
 }
 
