@@ -371,6 +371,8 @@ TEST(advisor)
          "with several, ask "
          "for Self Elapsed Time (--show-all-columns)\n",
          NULL},
+        {"Function Call Sites and Loops,Self Elapsed Time,Self GFLOP\nf,1s,2\n",
+         "f: flops 2e+09 s 1 x0 by Intel Advisor\n", NULL},
         {HEADER "Self GFLOP\n1,f,2\n",
          "refused: line 1: no column Self Elapsed Time or Self Time (--show-all-columns)\n", NULL},
         {HEADER "Self Time,Self GFLOP\n1,f,s,2\n",

@@ -366,6 +366,20 @@ TEST_BETWEEN(instances_by_threads, make, NULL)
     }
 }
 
+/* Bytes of four instances, which pass 2^63 - 1. */
+TEST_BETWEEN(capacities_have_an_end, make, NULL)
+{
+    static const uint64_t knees[][2] = {
+        {INT64_MAX / 4, INT64_MAX / 4 * 4}, {INT64_MAX / 4 + 1, INT64_MAX}, {INT64_MAX, INT64_MAX}};
+    m.model.machine.cores = m.model.machine.threads = m.roofs[0].threads = 4;
+    for (size_t i = 0; i < 3; i++) {
+        struct carm_sol_arch a;
+        m.levels[0].knee_bytes = knees[i][0];
+        convert(NULL, 0, &a);
+        assert_int_equal(a.levels[0].capacity, knees[i][1]);
+    }
+}
+
 TEST_BETWEEN(a_model_without_names_and_clock, make, NULL)
 {
     struct carm_sol_arch a;
