@@ -53,7 +53,7 @@ static const struct {
 } watched[] = {
     {SIGTERM, pass_on},
     {SIGHUP, pass_on},
-    /* the terminal sends these to carm and the program; the program decides */
+    /* the terminal sends these signals to carm and to the program; the program decides whether to end */
     {SIGINT, note_interrupt},
     {SIGQUIT, note_interrupt},
 };
@@ -73,7 +73,7 @@ static void watch_signals(pid_t pid)
     }
 }
 
-/* The program has ended: from here on the signals end carm, however long the evaluation takes. */
+/* After the program's end: the signals end carm again, so that a long evaluation can be stopped. */
 static void unwatch_signals(void)
 {
     child_pid = 0;
@@ -89,13 +89,13 @@ static void note_status(struct carm_run *run, int status)
     run->status = run->signal ? 128 + run->signal : WEXITSTATUS(status);
 }
 
-/* The status of a program that was not found, or not executable, as of a shell. */
+/* Sets the status of a program that was not found or is not executable, in a shell's notation. */
 static void note_unstarted(struct carm_run *run, const struct carm_launch *launch)
 {
     run->status = launch->exec_errno == ENOENT ? 127 : 126;
 }
 
-/* Notes the kernel's figures on ended processes. */
+/* Notes the kernel's figures for ended processes. */
 static void note_usage(struct carm_run *run, const struct rusage *u)
 {
     struct carm_counts *c = &run->row.counts;
@@ -143,7 +143,7 @@ static void close_sampler(struct carm_run *run, struct carm_sampler *sampler, bo
 
 /* Starts the program that carm_launch_open holds, waits for its end, and takes time and usage.
  * sampler   samples the program; NULL = none
- * announce  a sentence for the user once the program has been found; NULL = none */
+ * announce  a sentence for the user when the program has been found; NULL = none */
 static int run_timed(struct carm_run *run, struct carm_launch *launch, struct carm_sampler *sampler,
                      const char *announce, struct carm_err *err)
 {
@@ -228,7 +228,7 @@ static void take_known(struct carm_run *run, const struct carm_counts *counts)
 }
 
 /* Runs the program while the CPU's counters count it.
- * announce  as of run_timed */
+ * announce  see run_timed */
 static int run_counted(struct carm_run *run, struct carm_counters *counters, const char *announce,
                        struct carm_err *err)
 {
@@ -422,8 +422,8 @@ static const char *run_again(struct carm_run *run, const struct carm_input *inpu
     return wrong;
 }
 
-/* More free runs for more times and samples, as long as they end like the first one; their
- * output is discarded. The first run that cannot be repeated ends the series; the runs before it
+/* Makes more free runs, for more times and samples, as long as they end like the first run. Their
+ * output is discarded. The first run that cannot be used ends the series; the runs before it
  * count. */
 static void run_repeatedly(struct carm_run *run, const struct carm_input *input)
 {
@@ -473,7 +473,7 @@ static int run_first(struct carm_run *run, struct carm_counters *counters, const
 }
 
 /* The first of two runs, for the time.
- * ended  a signal ended it, so no second run follows */
+ * ended  out: a signal ended the program, so no second run follows */
 static int run_for_time(struct carm_run *run, struct carm_counters *counters, const char *announce,
                         struct carm_input *input, bool *ended, struct carm_err *err)
 {
@@ -503,10 +503,10 @@ static void settle(struct carm_run *run, int timed_status, uint64_t threads)
         return;
     }
     run->status = timed_status;
-    run->signal = 0; /* of the timed run, like time and status */
+    run->signal = 0; /* the timed run's, like time and status */
 }
 
-/* Of a run for counts. */
+/* The launch flags of a run for counts. */
 static unsigned counted_flags(const struct carm_run *run)
 {
     return CARM_LAUNCH_PLACED | (run->no_time ? 0 : CARM_LAUNCH_QUIET);
@@ -701,8 +701,8 @@ static void take_both(struct carm_run *run, const struct carm_counters *counters
     }
 }
 
-/* Instructions a second of a whole program. A chain of loads that all miss caches and TLB of a virtual machine
- * executes some 6e6. */
+/* Least plausible instructions a second of a whole program. A chain of loads that all miss caches and TLB of a virtual
+ * machine executes some 6e6. */
 static const double slowest = 1e6;
 
 /* Notes when the counts of the counted run are impossible in the time of the free run: the two
@@ -711,7 +711,7 @@ static void note_other_work(struct carm_run *run)
 {
     const double n = run->row.counts.q[CARM_Q_INSTRUCTIONS].value;
     const double most = CARM_PROFILE_FASTEST * (run->cpu_seconds + CARM_RUN_SHORTEST_SECONDS);
-    /* a repeated string instruction counts as one for each of its elements; much is copied at 1e9 byte/s or more */
+    /* a repeated string instruction counts once for each element; large copies move 1e9 byte/s or more */
     const double stored = run->row.counts.q[CARM_Q_STORES].value;
     const double bytes = run->row.counts.q[CARM_Q_BYTES].value;
     const double least = slowest * (run->user_seconds - CARM_RUN_SHORTEST_SECONDS - 1e-9 * bytes);
@@ -779,7 +779,8 @@ static int run_translated(struct carm_run *run, struct carm_translator *translat
         run->has_blocks = run->by_code && whole;
         if (run->has_blocks && !translation.blocks) {
             carm_blocks_open(&run->blocks);
-        } else if (!run->has_blocks && translation.blocks) { /* of a part of the program */
+        } else if (!run->has_blocks &&
+                   translation.blocks) { /* the blocks of a part of the program */
             carm_blocks_close(&run->blocks);
         }
         if (whole && regions) {
@@ -840,8 +841,8 @@ static bool runs_once(void)
     return job.mpi || job.tasks > 1;
 }
 
-/* No counters work, and the user did not ask for translation: tells the observer that the program ran
- * twice, unless it must run only once.
+/* Runs the program when no counters work and the user did not ask for translation: tells the observer that the
+ * program runs twice, unless it must run only once.
  * why  reason why there are no counters */
 static int run_without_counters(struct carm_run *run, const char *why, struct carm_err *err)
 {

@@ -34,10 +34,10 @@ void carm_input_again(struct carm_input *input)
         return;
     }
     if (fstat(STDIN_FILENO, &s) != 0) {
-        return; /* closed: for both */
+        return; /* standard input is closed, for both runs */
     }
     input->empty = memfd_create("empty", MFD_CLOEXEC);
-    /* not every kernel keeps times of access */
+    /* tests whether a reading changes the time of access: not every file system keeps it */
     input->blind = input->empty < 0 || dup2(input->empty, STDIN_FILENO) < 0 ||
                    !forget_reading(input->empty) || read(input->empty, &byte, 1) != 0 ||
                    !was_read(input->empty) || !forget_reading(input->empty);

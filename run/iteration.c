@@ -13,15 +13,15 @@
 
 enum { LINE = 64, PAGE = 4096 };
 
-/* Strides beyond which prefetchers do not follow: they stay inside a page. A loaded or multiplied
- * index may still count up by one: most of its elements then lie in the line of the element before.
+/* Whether prefetchers cannot follow an access: they stay inside a page. The addresses of a loaded or
+ * multiplied index may still be neighbours: most elements then lie in the line of the element before.
  * each  the instruction brings a line nearly each time
  * source: Intel 248966, data prefetching; AMD 57647, L1 stride and L2 prefetchers */
 static bool is_scattered(const struct carm_graph_access *a, const struct carm_run_places *places,
                          bool each)
 {
     static const double few =
-        0.2; /* of the moves: of doubles in a row, a sample has an eighth of them to other lines */
+        0.2; /* of the moves; for consecutive doubles, an eighth of a sample's moves go to other lines */
     return a->pattern == CARM_PATTERN_STRIDE
                ? llabs(a->stride) >= PAGE
                : (a->pattern == CARM_PATTERN_INDIRECT || a->pattern == CARM_PATTERN_COMPUTED) &&
@@ -30,7 +30,7 @@ static bool is_scattered(const struct carm_graph_access *a, const struct carm_ru
 
 /* ---- latencies ---- */
 
-/* Whether a load that extends its number by the sign takes an integer unit; else its load port does so. */
+/* Whether the sign extension of a load takes an integer unit; else the load port does it. */
 static bool is_extended_apart(const struct carm_rates *rates)
 {
     return carm_theory_ports_of(rates->theory, carm_opcode_pipes(CARM_OPCODE_LOAD_SIGNED)) != NULL;
@@ -77,11 +77,11 @@ void carm_run_latencies(const struct carm_rates *rates, struct carm_graph_latenc
     const struct carm_theory_ports *indexed = carm_theory_ports_of(rates->theory, "load-indexed");
     l->indexed = indexed ? fmax(0.0, indexed->latency - l->load) : 0.0;
     l->load_vector = fmax(l->load, carm_rates_latency(rates, CARM_CORE_LOAD, "scalar", "dp", NULL));
-    /* A core that forwards through renamed registers (Zen 2 and later) takes a cycle for store and load together,
-     * and none beside an addition to memory: measured on Zen 4, 1.00 cycles for each addition. */
+    /* A core that forwards through renamed registers (Zen 2 and later) takes a cycle for store and load together, and
+     * no extra cycle in an addition to memory: measured on Zen 4, 1.00 cycles for each addition. */
     const double forward = carm_rates_latency(rates, CARM_CORE_FORWARD, "", "int64", NULL);
     l->forward = forward > 2.0 ? forward : 0.0;
-    /* 6 or 7 cycles in turn on Zen 4, 6.5 measured: the least is a bound */
+    /* 6.5 measured on Zen 4: 6 and 7 cycles in turn; a lower bound needs the smaller one */
     const double part = carm_rates_latency(rates, CARM_CORE_FORWARD_CONTAINED, "", "int64", NULL);
     l->forward_part = fmax(l->forward, floor(part));
     l->forward_vector =
@@ -137,8 +137,8 @@ static void chain_text(char *dst, size_t size, const struct carm_graph *g)
     }
 }
 
-/* Lines of code that a piece's executions enter: where it begins, unless the piece before it falls into it on the
- * same line, and where it crosses to the next line. Jumps are counted by those that jump.
+/* Lines of code that a piece's executions enter: the line of its begin, unless the piece before falls through to it on
+ * the same line, and each next line that it crosses into. Jumps are counted at the piece that jumps.
  * returns lines, of all executions */
 static double lines_entered(const struct carm_code_piece *p, double line)
 {
@@ -167,7 +167,7 @@ static double elements_of(const struct carm_flow_op *insn)
     return bytes[insn->width] / (wide ? 8.0 : 4.0);
 }
 
-/* Whether an instruction takes a general register of the core's file until it leaves. */
+/* Whether an instruction takes a register of the core's file of general registers until it retires. */
 static bool is_renamed(const struct carm_flow_op *insn)
 {
     bool writes = false;
@@ -257,28 +257,30 @@ int carm_run_code_window(const struct carm_flow_code *code, double trips,
     carm_run_latencies(&in->rates, &latencies);
     const int rc = find_window(code, trips, &latencies, in, &in->window_cycles, err);
     if (in->window_cycles > 0.0 && in->window_cycles < in->chain_cycles) {
-        in->chain_cycles = in->window_cycles; /* the loop is left before a longer chain shows */
+        in->chain_cycles = in->window_cycles; /* the loop ends before a longer chain limits it */
     }
     return rc;
 }
 
-/* Bytes from one execution to the next, by the code or else by the recorded addresses; 0 = not known */
+/* Bytes by which the address moves from one execution to the next, by the code or else by the recorded addresses; 0
+ * = not known */
 static int64_t moves_by(const struct carm_graph_access *a, const struct carm_run_places *places)
 {
     return a->pattern == CARM_PATTERN_STRIDE ? a->stride : places->step;
 }
 
-/* Whether an instruction brings a line of another page nearly each time, by one number of bytes. */
+/* Whether an instruction brings a line of another page nearly each time, with a constant stride. */
 static bool is_page_apart(const struct carm_graph_access *a, const struct carm_run_places *places)
 {
-    static const double nearly = 0.9; /* all steps: steps to the next column differ */
+    static const double nearly =
+        0.9; /* share of the steps; steps to the next column differ; chosen by hand */
     return a->pattern == CARM_PATTERN_STRIDE
                ? llabs(a->stride) >= PAGE
                : a->pattern == CARM_PATTERN_REGULAR && places->apart > nearly;
 }
 
-/* Walks through the tables of pages of one instruction: as simulated, or where a sample met too few of its pages, one
- * for each page of a stride that goes over more pages than the TLB holds before it comes back to one.
+/* Adds the walks through page tables of one instruction: as simulated; or, if the sample has too few of its pages, one
+ * walk for each page of a stride that passes more pages than the TLB holds before it returns to a page.
  * swept  pages of all such strides of an entry of the loop */
 static void add_walks(struct carm_bounds_input *in, const struct carm_flow_op *insn,
                       const struct carm_graph_access *a, const struct carm_run_places *places,
@@ -289,9 +291,10 @@ static void add_walks(struct carm_bounds_input *in, const struct carm_flow_op *i
     if (sampled && in->rates.model) {
         const double tlb = carm_latency_tlb_pages(in->rates.model);
         share = tlb > 0.0 && swept > tlb ? 1.0 : 0.0;
-        far = wide = 0.0; /* a number in a register may be of the next page */
+        far = wide = 0.0; /* a stride in a register may lead to the next page */
     }
-    if (a->pattern == CARM_PATTERN_STRIDE) { /* the sampled pages of a stride are unevenly apart */
+    if (a->pattern ==
+        CARM_PATTERN_STRIDE) { /* sampled pages have uneven distances: use the stride */
         const double pages = (double)llabs(a->stride) / PAGE;
         far = carm_run_between(pages, 1.0, CARM_WALK_FAR);
         wide = carm_run_between(pages, CARM_WALK_FAR, CARM_WALK_WIDE);
@@ -331,10 +334,10 @@ struct lines {
     double lines[CARM_FROM_PLACES];
 };
 
-/* Lines that come into one set of L1: of instructions whose addresses differ by a multiple of 4096 bytes in the same
- * registers; of the others it is not known.
+/* Lines that come into one set of L1, from instructions with the same registers whose displacements differ by a
+ * multiple of 4096 bytes; the sets of other instructions are not known.
  * of   [nops] lines of instructions that move by a multiple of 4096 bytes
- * out  the most of one set, by places */
+ * out  the largest number of lines of one set, by places */
 static void find_aliased(const struct carm_flow_code *code, const struct lines *of, double *out)
 {
     for (size_t i = 0; i < code->nops; i++) {
@@ -368,9 +371,9 @@ static bool is_rewritten(const struct carm_flow_code *code, const struct carm_gr
     return stores;
 }
 
-/* Whether the places from which lines come are those of random lines out of so many bytes: as many from behind each
- * cache as it has no room for. The nodes near the root of a tree, say, come from nearer places.
- * lines  by levels, as carm_run_levels_lines
+/* Whether lines come from the places expected for random lines of a set of `bytes` bytes: from beyond each cache, the
+ * share for which it has no room. For example, the nodes near the root of a tree come from nearer places.
+ * lines  by levels, see carm_run_levels_lines
  * all    their sum */
 static bool is_uniform(const struct carm_run_simulation *about, const double *lines, double all,
                        double bytes)
@@ -387,24 +390,24 @@ static bool is_uniform(const struct carm_run_simulation *about, const double *li
     return uniform;
 }
 
-/* Whether a store goes to one place each time, which is not the thread's stack. */
+/* Whether a store goes to the same address each time, and not to the thread's stack. */
 static bool stays(const struct carm_flow_op *insn, const struct carm_graph_access *a)
 {
     const bool stack = insn->base == CARM_REG_GP + 4 || insn->base == CARM_REG_GP + 5;
     return insn->stores && a->pattern == CARM_PATTERN_STRIDE && a->stride == 0 && !stack;
 }
 
-/* The written share of the lines across each border: all lines but those that came for a miss. Where prefetchers are
- * simulated, lines come without a miss, too, and the instructions' bytes tell the share; likewise behind an exclusive
- * level, to which clean lines go as well.
+/* The written share of the lines across each border: all lines except those that came for a miss. With simulated
+ * prefetchers, lines come without a miss, too, so the share follows from the instructions' bytes; likewise behind an
+ * exclusive level, which gets clean lines, too.
  * n         iterations
- * unloaded  [CARM_FROM_PLACES] lines of an iteration that were simulated as loaded and are overwritten without
+ * unloaded  [CARM_FROM_PLACES] lines of an iteration that are overwritten without a load, which the simulation loads
  * came, stored  bytes that instructions load or overwrite, and bytes that they store */
 static void find_written(const struct carm_run_simulation *about,
                          const struct carm_run_figures *figures, double n, const double *unloaded,
                          double came, double stored, struct carm_bounds_input *in)
 {
-    static const double most = 0.5; /* each line that comes goes back */
+    static const double most = 0.5; /* each line that comes is written back */
     const size_t last = about->config.nlevels - 1;
     const bool foreseen = about->config.next_line || about->config.streams;
     double written = came > 0.0 ? stored / (came + stored) : 0.0;
@@ -429,10 +432,12 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
                           const struct carm_run_figures *figures, struct carm_bounds_input *in,
                           struct carm_run_verdict *v, struct carm_err *err)
 {
-    static const double often = 0.5; /* lines of an execution; of neighbours they are an eighth */
+    static const double often =
+        0.5; /* lines for each execution; consecutive doubles bring an eighth */
     static const double fewest =
-        16.0; /* lookups of a sampled TLB: its share is right within a quarter */
-    static const double other = CARM_VERDICT_OVER; /* times, which are no longer about the same */
+        16.0; /* lookups of a sampled TLB: the share of walks is right within a quarter */
+    static const double other =
+        CARM_VERDICT_OVER; /* ratio from which on two times count as different */
     const size_t last = carm_run_levels_about(levels)->config.nlevels - 1;
     const double n = code->iterations;
     const size_t room = code->nops + 1;
@@ -442,7 +447,7 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
     struct lines *sets = calloc(room, sizeof *sets);
     double swept = 0.0;
     uint8_t swept_over[CARM_RUN_PAGES_KEPT] = {0}; /* a sketch of all pages */
-    double apart = 0.0, restored = 0.0; /* loads of lines of one set, and stores to these lines */
+    double apart = 0.0, restored = 0.0; /* loads of lines of one set; stores to these lines */
     double unloaded[CARM_FROM_PLACES] = {
         0.0}; /* lines that string instructions bring without loading them */
     double brought[CARM_HIERARCHY_LEVELS_MAX], loaded = 0.0, stored = 0.0, updated = 0.0;
@@ -502,7 +507,7 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
             lines[k == last ? CARM_FROM_DRAM : k] = brought[k];
             all += brought[k];
         }
-        if (repeated) { /* rep movs loads as many lines as it overwrites, and does not load the overwritten ones */
+        if (repeated) { /* half of rep movs's lines are loaded; the overwritten half is not */
             const double own = insn->stores && insn->loads ? 0.5 * all : insn->stores ? all : 0.0;
             loaded += LINE * (all - own);
             stored += LINE * own;
@@ -514,7 +519,7 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
         const int64_t by = moves_by(a, &places);
         note_access(v, insn, a, by, n, all);
         v->stride = llabs(by) > LINE && llabs(by) > llabs(v->stride) ? by : v->stride;
-        /* an address that moves by a register brings a line nearly each time: a stride of lines or more */
+        /* an address that moves by a register and brings a line nearly each time has a stride of a line or more */
         const bool each = all > often * insn->executions;
         const bool regular = a->pattern == CARM_PATTERN_REGULAR;
         const bool jumps = !repeated && (is_scattered(a, &places, each) ||
@@ -564,7 +569,7 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
     }
     in->pages = carm_run_levels_pages(levels, swept_over);
     if (in->roofs &&
-        !v->scattered) { /* simulated caches keep nothing of a sweep over a little more than they hold */
+        !v->scattered) { /* simulated LRU caches keep nothing of a sweep over slightly more bytes than they hold */
         in->bytes[CARM_FROM_DRAM] *=
             carm_caches_from_memory(in->rates.model, in->roofs->threads, PAGE * in->pages);
     }
@@ -608,7 +613,7 @@ int carm_run_memory_input(const struct carm_run *run, const struct carm_flow_cod
         latencies.beyond = extra;
         rc = carm_graph_open(&missing, code, &latencies, err);
         if (!rc) {
-            /* a chain that misses do not lengthen is the chain of the code */
+            /* by less than 2%, the misses do not lengthen the chain of the code */
             in->missing_cycles = missing.cycles > 1.02 * graph->cycles ? missing.cycles : 0.0;
             carm_graph_close(&missing);
         }

@@ -20,14 +20,14 @@
 #include "base/observer.h"
 
 /* ---- the keeper ----
- * A process of its own that waits for carm's end at a socket. Where carm was killed, it kills the program with all
- * that the program has started: the kernel's PR_SET_PDEATHSIG reaches the program alone, and what that has started
+ * A separate process that waits for carm's end at a socket. If carm is killed, the keeper kills the program and all
+ * processes that the program has started: the kernel's PR_SET_PDEATHSIG reaches only the program, and its children
  * would run on. */
 
 enum { TREE_MAX = 4096 };
 
-/* The children that a file of /proc lists, behind those in list, each once. any: set where it lists some
- * returns how many there are in the list */
+/* Appends the children that a file of /proc lists, each once. any: set if the file lists some
+ * returns the new length of the list */
 static int read_children(const char *path, pid_t *list, int n, int most, bool *any)
 {
     FILE *f = fopen(path, "re");
@@ -48,7 +48,7 @@ static int read_children(const char *path, pid_t *list, int n, int most, bool *a
     return n;
 }
 
-/* The children of pid's threads, behind those in tree. returns how many there are in it */
+/* Appends the children of pid's threads to the tree. returns the new length of the tree */
 static int add_children(pid_t pid, pid_t tree[TREE_MAX], int n)
 {
     char path[300];
@@ -66,7 +66,8 @@ static int add_children(pid_t pid, pid_t tree[TREE_MAX], int n)
     return n;
 }
 
-/* A process that is stopped starts no others, so the tree is whole when all of it is. */
+/* Kills a process and its descendants. Stops them first: stopped processes start no others, so the tree is complete
+ * when all are stopped. */
 static void kill_tree(pid_t root)
 {
     static pid_t tree[TREE_MAX];
@@ -81,7 +82,8 @@ static void kill_tree(pid_t root)
     }
 }
 
-/* When a process started, in ticks since the boot; 0: it is gone. Its number may be another process's by now. */
+/* The start of a process, in ticks since the boot; 0 = it is gone. Tells it from a later process with the same
+ * number. */
 static unsigned long long start_of(pid_t pid)
 {
     enum { STATE = 3, START = 22 }; /* fields of proc_pid_stat(5) */
@@ -106,8 +108,8 @@ static _Noreturn void keep(int socket)
     unsigned long long start = 0;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    setsid();                     /* a signal to carm's group is not for it ... */
-    prctl(PR_SET_NAME, "keeper"); /* ... nor is killall carm */
+    setsid();                     /* a signal to carm's group must not reach the keeper ... */
+    prctl(PR_SET_NAME, "keeper"); /* ... nor killall carm */
     dup2(socket, STDIN_FILENO);
     closefrom(STDIN_FILENO + 1);
     (void)!chdir("/");
@@ -121,8 +123,8 @@ static _Noreturn void keep(int socket)
     _exit(0);
 }
 
-/* No child of carm's, which waits for all children: that of a process that ends.
- * returns the socket to send the program's number to, and 0 when it has ended; -1: there is no keeper */
+/* Starts the keeper by a process that ends at once, so that it is no child of carm, which waits for all children.
+ * returns the socket to which the program's number is sent, and 0 when it has ended; -1: there is no keeper */
 static int open_keeper(void)
 {
     int ends[2];
@@ -281,7 +283,7 @@ int carm_launch_wait(struct carm_launch *launch, int *status, struct rusage *usa
                      struct carm_err *err)
 {
     pid_t got;
-    siginfo_t end; /* an ended process has its times until it is reaped */
+    siginfo_t end; /* times of an ended process can be read until it is reaped */
     while (waitid(P_PID, (id_t)launch->pid, &end, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
     launch->queued = carm_seconds_queued(launch->pid);

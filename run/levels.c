@@ -34,16 +34,16 @@ struct instruction {
     bool varies;
     uint32_t seen, splits; /* recorded accesses, and accesses that cross into a second line */
     uint32_t contended;    /* accesses to lines that another thread writes */
-    uint64_t last;         /* address of the latest one */
-    uint32_t ordered;      /* loads among all stores before them ... */
-    uint32_t aliased; /* ... of these, loads behind a store to the same place of another page */
+    uint64_t last;         /* address of the latest access */
+    uint32_t ordered;      /* loads for which all earlier stores are known ... */
+    uint32_t aliased; /* ... of these, loads after a store at the same offset of another page */
     uint32_t moved;   /* steps to other addresses ... */
     uint32_t apart;   /* ... by 4096 bytes or more */
-    int64_t step;     /* without sampling: most of the steps, if there are most of one kind ... */
-    uint32_t votes, followed; /* ... by a vote (Boyer, Moore 1991), and how many follow it */
-    uint32_t translated;      /* accesses that the simulated TLB had; of a sample, to its pages */
+    int64_t step;     /* without sampling: the step of the majority, if there is one ... */
+    uint32_t votes, followed; /* ... by a vote (Boyer, Moore 1991); number of steps equal to it */
+    uint32_t translated;      /* accesses that the TLB simulated; with sampling, to sampled pages */
     uint32_t walks;           /* of these, accesses that need a walk */
-    double far, wide;         /* how far they are from the last page: struct carm_run_places */
+    double far, wide;         /* sums of the walks' distances, see struct carm_run_places */
     uint64_t walked;          /* page of the latest walk */
     uint8_t
         pages[CARM_RUN_PAGES_KEPT]; /* a sketch of its pages: carm_run_levels_lines counts them */
@@ -56,7 +56,7 @@ struct recent {
 };
 enum { RECENT = 1 << 16 };
 
-/* Who wrote a line lately. */
+/* The thread that wrote a line last. */
 struct writer {
     uint64_t line;
     uint32_t thread;
@@ -69,14 +69,14 @@ enum { WRITERS = 1 << 12 };
 enum {
     GRANULE = 8,
     GRANULES = 4096 / GRANULE,
-    QUEUED = 32, /* stores that wait on average: half of the 64 of Zen 4's queue (AMD 57647) */
+    QUEUED = 32, /* waiting stores on average: half of Zen 4's queue of 64 (AMD 57647) */
 };
 struct stores {
     uint64_t page[GRANULES];
     uint32_t when[GRANULES], now;
 };
 
-/* Where an instruction is. */
+/* The place of an instruction. */
 struct where {
     uint32_t module, number;
     uint64_t at;
@@ -86,7 +86,7 @@ struct carm_run_levels {
     struct where *where; /* [nwhere] sorted by place */
     size_t nwhere;
     struct carm_run_simulation about;
-    /* one of the two: simulation of all accesses, or of a sample */
+    /* one of these two is used: simulation of all accesses, or of a sample */
     struct carm_hierarchy *hierarchy;
     struct carm_sampled *sampled;
     struct carm_address_sink *sink;
@@ -101,7 +101,7 @@ struct carm_run_levels {
     size_t ninstructions, room;
     struct stores *stores;         /* [cores of the config] */
     uint64_t tlb_pages;            /* 0 = not known */
-    double paged;                  /* the share of all pages that the TLB gets */
+    double paged;                  /* the share of all pages whose accesses the TLB simulates */
     struct carm_tlb *tlb;          /* [cores of the config] zeros before a core's first access */
     struct carm_run_figures *rows; /* [nrows] of the profile */
     size_t nrows;
@@ -133,7 +133,7 @@ static uint32_t number_of(struct carm_run_levels *l, enum carm_address_kind kind
     return recent->number;
 }
 
-/* Whether threads write to a line in turn, of which this one accesses it. */
+/* Whether an access goes to a line that several threads have written lately. */
 static bool is_contended(struct carm_run_levels *l, uint32_t thread, uint64_t line, bool stores)
 {
     struct writer *w = &l->writers[line * UINT64_C(0x9e3779b97f4a7c15) >> 52];
@@ -161,7 +161,7 @@ static bool walks(struct carm_run_levels *l, uint32_t core, uint64_t page)
     return tlb && carm_tlb_walks(tlb, page);
 }
 
-/* How an instruction's addresses move. An instruction that loads and stores has two accesses at an address. */
+/* Notes how an instruction's addresses move. An instruction that loads and stores has two accesses at one address. */
 static void note_step(struct carm_run_levels *l, struct instruction *i, uint64_t address)
 {
     const int64_t step = (int64_t)(address - i->last);
@@ -200,7 +200,7 @@ static void note_walk(struct carm_run_levels *l, struct instruction *i, uint32_t
     }
 }
 
-/* How an instruction's accesses are to stores before them; a sample has all of them in windows, of some of the sets. */
+/* Compares an access with earlier stores. With sampling, all accesses to some of the sets are known inside windows. */
 static void note_order(struct carm_run_levels *l, struct instruction *i, uint32_t core,
                        uint64_t address, uint32_t bytes, bool stores)
 {
@@ -384,7 +384,7 @@ void carm_run_levels_timed(void *levels, double cpu_seconds)
     }
 }
 
-/* Creates one simulation. Its caches are known, and are made later. */
+/* Creates one simulation. Chooses its caches, which are allocated later. */
 static int create(struct carm_run_levels **out, const struct carm_model *model,
                   const struct carm_run_prefetch *prefetch, bool by_code,
                   struct carm_address_sink *sink, struct carm_err *err)
@@ -512,7 +512,7 @@ static void put(const struct carm_run_levels *l, const struct carm_run_figures *
     }
 }
 
-/* How often an instruction was executed; 0 = not known. */
+/* Number of executions of an instruction; 0 = not known. */
 static double executions_of(const struct instruction *i, const struct carm_blocks *blocks)
 {
     const struct carm_block_place *block =
@@ -566,7 +566,7 @@ static void take_figures(struct carm_run_levels *l, struct carm_run *run, bool r
 void carm_run_levels_take(struct carm_run_levels *l, struct carm_run *run, bool rows)
 {
     if (!carm_count_has(&run->row.counts, CARM_Q_BYTES)) {
-        return; /* the row has the reason why the bytes were not counted */
+        return; /* the row has the reason already */
     }
     take_figures(l, run, rows);
     if (l->changed) {
@@ -695,10 +695,10 @@ void carm_run_levels_put(const struct carm_run_levels *l, size_t row, struct car
     }
 }
 
-/* How many pages a sketch has seen. */
+/* The number of pages that a sketch has seen. */
 static double count_pages(const uint8_t pages[CARM_RUN_PAGES_KEPT])
 {
-    static const double correction = 0.709; /* for 64 registers */
+    static const double correction = 0.709; /* for 64 registers: Flajolet et al. 2007, figure 3 */
     double sum = 0.0;
     int empty = 0;
     for (int i = 0; i < CARM_RUN_PAGES_KEPT; i++) {
@@ -727,7 +727,7 @@ double carm_run_levels_pages(const struct carm_run_levels *l,
                              const uint8_t sketch[CARM_RUN_PAGES_KEPT])
 {
     const double met = l->sampled ? pages_met(&l->about.plan) : 1.0;
-    return count_pages(sketch) / fmax(met, 0.1); /* the windows meet the other pages */
+    return count_pages(sketch) / fmax(met, 0.1); /* only windows have the other pages */
 }
 
 bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_blocks *blocks,
@@ -738,7 +738,7 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     struct carm_hierarchy_counts counts = {.nlevels = 0};
     struct carm_sampled_sum sum = {.cold = 0.0};
     bool found = false;
-    static const double most = 0.5; /* of the steps: no other number has more */
+    static const double most = 0.5; /* of the steps: a majority */
     double moved = 0.0, apart = 0.0;
     double executed = 0.0; /* accesses of a sampled program */
     double seen = 0.0, splits = 0.0, translated = 0.0, walks = 0.0, followed = 0.0;
@@ -795,15 +795,15 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     places->contended = seen > 0.0 ? contended / seen : 0.0;
     places->aliased = ordered > 0.0 ? aliased / ordered : 0.0;
     places->translated = translated;
-    /* few pages take many of the accesses, and the sample has some of these pages or none: the number of walks is
-     * right, the share of the lookups is not. source: Waldspurger et al. 2015 (SHARDS), section 3.4 */
+    /* a few pages may get many of the accesses, and the sample has some of these pages or none: it estimates the number
+     * of walks, but not their share of the lookups. source: Waldspurger et al. 2015 (SHARDS), section 3.4 */
     const double accesses = executed > 0.0 ? l->paged * executed : translated;
     places->walks = accesses > 0.0 ? fmin(1.0, walks / accesses) : 0.0;
     places->far = walks > 0.0 ? far / walks : 0.0;
     places->wide = walks > 0.0 ? wide / walks : 0.0;
     places->step = followed > most * moved ? places->step : 0;
     places->apart = moved > 0.0 ? apart / moved : 0.0;
-    /* an access to two lines is in a sample of lines twice as often */
+    /* a sample of lines has an access to two lines twice as often */
     splits *= l->sampled ? 0.5 : 1.0;
     seen -= l->sampled ? splits : 0.0;
     places->pages = count_pages(pages);

@@ -12,7 +12,7 @@
 /* The counts of a call with one number of iterations. */
 struct level {
     double iterations;
-    bool exact; /* all calls but the first are equal */
+    bool exact; /* all calls except the first are equal */
     struct carm_counts counts;
 };
 
@@ -72,7 +72,8 @@ static double instructions(const struct carm_counts *c)
     return c->q[CARM_Q_INSTRUCTIONS].value;
 }
 
-/* Of the three largest numbers of iterations, n >= 2 of which are there, in ascending order. */
+/* Fills in a row by differences of the three largest numbers of iterations.
+ * of  [n] ascending, n = 2 or 3 */
 static void by_difference(const struct level *of, size_t n, struct carm_row *row)
 {
     struct carm_counts before;

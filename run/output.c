@@ -33,7 +33,7 @@ struct stream {
 
 struct carm_output {
     struct stream streams[2];
-    bool one; /* the second is the first */
+    bool one; /* standard error and output are one file */
     int stop; /* an eventfd */
     pthread_t thread;
     bool runs;

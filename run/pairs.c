@@ -21,8 +21,8 @@ const char *carm_pairs_verdict_name(enum carm_pairs_verdict verdict)
     return names[verdict];
 }
 
-/* How many values of n at each end the 99% interval of their median leaves out: the number of values below the median has
- * a binomial distribution.
+/* The number of values that the 99% interval of a median of n values leaves out at each end: the number of values below
+ * the median has a binomial distribution.
  * source: Hollander & Wolfe, Nonparametric Statistical Methods, section 3.6 */
 static size_t left_out(size_t n)
 {
@@ -67,16 +67,16 @@ int carm_pairs_judge(const double *times, size_t n, double threshold, struct car
     return 0;
 }
 
-/* The machine beside the pairs. */
+/* The machine during the pairs. */
 struct weather {
     struct carm_looks looks; /* one before each run */
-    bool read;               /* what follows is known */
+    bool read;               /* busy and stolen are known */
     double busy, stolen;     /* of /proc/stat at the begin, seconds */
     double begin;
 };
 
-/* Time that all processors were busy, and that the hypervisor took of it, in seconds since the system's start.
- * returns false where the system does not say */
+/* Seconds since the system's start in which processors were busy, and which the hypervisor took, of all processors.
+ * returns false if /proc/stat does not have them */
 static bool read_load(double *busy, double *stolen)
 {
     double user, nice, system, idle, wait, irq, soft, steal;
@@ -142,7 +142,7 @@ static bool is_narrow(const struct carm_pairs_time *t, double narrow)
     return 0.5 * (t->high - t->low) <= narrow;
 }
 
-/* The processor time as what the wall time would be if processors were all that the second command waits for. */
+/* Judges the wall time as it would be if only the processor time of the second command differed. */
 static int judge_part(const double *wall, const double *processor, size_t n, double threshold,
                       struct carm_pairs_time *out, struct carm_err *err)
 {
@@ -180,7 +180,7 @@ static int judge(const struct carm_pairs_how *how, const double *wall, const dou
     return rc;
 }
 
-/* Whether more pairs would tell nothing. */
+/* Whether further pairs are unnecessary. */
 static bool is_done(const struct carm_pairs_how *how, const struct carm_pairs *p)
 {
     return p->verdict != CARM_PAIRS_UNDECIDED &&
@@ -213,7 +213,7 @@ int carm_pairs_run(const struct carm_pairs_how *how, struct carm_pairs *out, str
             const size_t at = 2 * out->n + c;
             carm_looks_take(&w.looks, sched_getcpu());
             rc = run_once(how->command[c], &wall[at], &processor[at], err);
-            processor[at] = fmax(processor[at], 1e-6); /* the resolution */
+            processor[at] = fmax(processor[at], 1e-6); /* resolution of struct rusage */
             own += processor[at];
         }
         out->n += !rc && !carm_interrupted;

@@ -170,7 +170,7 @@ char *carm_run_kinds_text(char *dst, size_t size, const struct carm_profile_row 
 bool carm_run_has_company(const struct carm_run *run, const struct carm_looks_sum *core)
 {
     static const double often =
-        0.2; /* of the looks: rarer company lengthens a loop by a fifth at most */
+        0.2; /* of the looks: a busy neighbour in fewer lengthens a loop by a fifth at most */
     return core->shared >= often && run->samples.threads == 1;
 }
 
@@ -185,7 +185,7 @@ bool carm_run_core(const struct carm_run *run, const struct carm_model *model,
                    struct carm_looks_sum *out)
 {
     static const double far =
-        1.0 / 3.0; /* a model of another machine, whose cycles are not this core's */
+        1.0 / 3.0; /* beyond this difference the model is of another machine; chosen by hand */
     const struct carm_core_figure *issue =
         model ? carm_core_find(model, CARM_CORE_ISSUE, "", "") : NULL;
     const double each = issue ? issue->throughput : 0.0;
@@ -199,7 +199,7 @@ double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input 
                      const struct carm_run_simulation *about, double seconds, double bytes)
 {
     static const double least = 1e-3; /* the shortest wait of the measurement */
-    static const double few = 0.05;   /* of the lines: within what the figures scatter by */
+    static const double few = 0.05;   /* of the lines: less than the figures' scatter */
     const size_t last = about->config.nlevels - 1;
     const uint64_t room = last == 2 ? about->config.levels[last].size_bytes : 0;
     const double back = run->after && room && in->rates.model
@@ -218,9 +218,10 @@ double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input 
 double carm_run_slower(const struct carm_run *run, const struct carm_bounds_input *in,
                        const struct carm_verdict *v, double share)
 {
-    static const double large = 0.05; /* of the program's time: the measurement takes some 0.2 s */
+    static const double large =
+        0.05; /* least share of the program's time, as the measurement takes some 0.2 s */
     static const double half =
-        0.5; /* of the loop's time: memory was never twice as slow for long */
+        0.5; /* least share of the loop's time: memory was never twice as slow for long */
     const bool dram = v->second == CARM_LIMIT_DRAM;
     const struct carm_model *model = in->rates.model;
     if (v->limit != CARM_LIMIT_UNKNOWN || share < large || v->explains < half || !run->after ||

@@ -94,7 +94,8 @@ void carm_run_part_place(struct carm_run_placed *out, const struct carm_run *run
     fill_point(&out->point, &out->row);
     carm_run_kinds(part, &cores);
     if (model && carm_kinds_mix(model, &cores, &mixed, note, NULL) == 0 && mixed) {
-        model = mixed; /* until the place is found, which borrows only its sets of roofs */
+        model =
+            mixed; /* needed only until the place is found: the place borrows its sets of roofs */
     }
     const struct carm_roofs *roofs =
         model ? carm_place_roofs(model, out->point.precision, out->row.threads, note) : NULL;

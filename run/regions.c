@@ -84,7 +84,7 @@ static int open_reader(struct reader *r, int fd, struct carm_err *err)
     int rc = carm_csv_open(path, &r->csv, err);
     rc = rc ? rc : carm_csv_next(r->csv, &r->fields, &r->n, err);
     if (rc <= 0) {
-        return rc; /* 0: no rows */
+        return rc; /* rc 0: the file has no rows */
     }
     for (int c = 0; c < COLUMNS; c++) {
         size_t i = 0;

@@ -41,10 +41,9 @@ int carm_run_rows_open(struct carm_profile *profile, const struct carm_run *run,
     return rc;
 }
 
-/* The times of the parts in one of the runs, whose rows are not folded. Parts of this run without a row in `all` add to the
- * row of others.
- * seconds  [all->nrows + 1] 0 on entry. The last entry is no row's: it adds up parts without a row where `all` has no row
- *          of others */
+/* The times of the parts in one of the runs, whose profile is not folded. Parts without a row in `all` are added to
+ * the row of others.
+ * seconds  [all->nrows + 1] 0 on entry. The last entry gets the parts without a row, if `all` has no row of others */
 static void times_of(const struct carm_profile *once, const struct carm_profile *all,
                      double *seconds)
 {
@@ -96,7 +95,7 @@ static int append_once(const char *path, const struct carm_run *run,
     return rc;
 }
 
-/* Whether each of several runs has enough samples for parts of its own. */
+/* Whether each of several runs has enough samples for its own rows of parts. */
 static bool has_times(const struct carm_run *run, bool parts)
 {
     bool enough = run->neach > 1;

@@ -21,7 +21,7 @@ static void compare(struct carm_totals *totals, enum carm_quantity q,
         return;
     }
     if (q == CARM_Q_FLOPS && !carm_count_has(counters, CARM_Q_FLOPS_OTHER)) {
-        by_translation -= value(counted, CARM_Q_FLOPS_OTHER); /* no recipe has x87's */
+        by_translation -= value(counted, CARM_Q_FLOPS_OTHER); /* no recipe counts x87 */
     }
     const double most = fmax(c->value, by_translation);
     if (!(most > 0.0) || most < 1e-3 * value(counted, CARM_Q_INSTRUCTIONS)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An event loop over all threads. Each thread is stepped again when it reports, so that a thread
  * that waits in the kernel delays no other thread. Threads are seized rather than attached
- * (ptrace(2)): this tells stops of job control from other stops, and allows to interrupt a
- * thread in the kernel. */
+ * (ptrace(2)): the tracer can then distinguish stops of job control from other stops, and interrupt
+ * a thread in the kernel. */
 #include "run/trace.h"
 
 #include <elf.h>
@@ -51,11 +51,11 @@ struct tasks {
 };
 
 /* The processor that tracer and program share while stepping: a switch between two threads of
- * one processor is faster than waking another processor. The program's questions about its
- * processors are answered as without sharing. */
+ * one processor is faster than waking another processor. The program's queries of its processors
+ * return the processors of an unstepped run. */
 struct sharing {
     bool on;
-    bool program_chose; /* the program set an affinity itself: leave it alone */
+    bool program_chose; /* the program set an affinity itself, which stays */
     cpu_set_t program, tracer;
 };
 
@@ -152,7 +152,7 @@ static size_t read_code(pid_t tid, uint64_t rip, uint8_t code[CARM_INSTRUCTION_B
     if (n > 0) {
         return (size_t)n;
     }
-    size_t got = 0; /* not permitted by a sandbox: word by word */
+    size_t got = 0; /* where a sandbox forbids process_vm_readv: word by word */
     while (got < want) {
         errno = 0;
         const long word = ptrace(PTRACE_PEEKTEXT, tid, (void *)(uintptr_t)(rip + got), NULL);
@@ -193,7 +193,7 @@ static int note_next(struct task *task, struct carm_accounts *accounts)
         return -1;
     }
     x.tid = task->tid;
-    /* 32-bit code is decoded as nothing: unknown instructions */
+    /* no bytes of 32-bit code are decoded: its instructions count as unknown */
     const size_t n = r.cs == USER_CS_64 ? read_code(task->tid, r.rip, code) : 0;
     const struct carm_registers regs = {.rip = r.rip,
                                         .rax = r.rax,
@@ -222,7 +222,7 @@ static int note_next(struct task *task, struct carm_accounts *accounts)
 }
 
 /* System calls during which or after which SIGTRAP can be blocked: the trap of a step would then make
- * the kernel reset the program's handler (force_sig_info_to_task). Their end is awaited in another way. */
+ * the kernel reset the program's handler (force_sig_info_to_task). Their end is seen by PTRACE_SYSCALL instead. */
 static bool changes_mask(uint64_t nr)
 {
     return nr == SYS_rt_sigprocmask || nr == SYS_rt_sigsuspend || nr == SYS_ppoll ||
@@ -284,7 +284,7 @@ static void commit(struct task *task, struct sharing *sharing, struct carm_step_
     }
 }
 
-/* At a signal's stop: whether the noted instruction was executed before. */
+/* At a signal's stop: whether the noted instruction has been executed. */
 static bool executed(const struct task *task)
 {
     struct user_regs_struct r;
@@ -336,7 +336,7 @@ static void release(struct run *run, pid_t tid, int signo)
     }
     if (trap_is_queued(tid)) {
         ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)signo);
-        return; /* the trap comes next */
+        return; /* the thread's next stop is the trap */
     }
     if (run->sharing.on && !run->sharing.program_chose) {
         sched_setaffinity(tid, sizeof run->sharing.program, &run->sharing.program);
@@ -414,7 +414,7 @@ static void go_on(struct run *run, struct task *task, int signo)
 static void forget(struct task *task)
 {
     if (task->pending && task->delta.instructions) {
-        task->gathers_at = 0; /* no part of the gather is counted */
+        task->gathers_at = 0; /* the gather is executed, and counted, from its begin */
     }
     task->pending = false;
 }
@@ -519,7 +519,7 @@ static bool interrupted_call(const struct task *task)
     enum {
         ERESTARTSYS = 512,
         ERESTART_RESTARTBLOCK = 516
-    }; /* the kernel's own, errno.h has none */
+    }; /* internal error codes of the kernel, not in errno.h */
     struct user_regs_struct r;
     if (ptrace(PTRACE_GETREGS, task->tid, NULL, &r) != 0 || (int64_t)r.orig_rax < 0) {
         return false;
@@ -567,7 +567,8 @@ static void on_stop(struct run *run, struct task *task, int signo)
         go_on_from(run, task, 0, true);
         return;
     }
-    if (signo == SIGTRAP && info.si_code == SIGTRAP) { /* arrived in a signal handler instead */
+    if (signo == SIGTRAP &&
+        info.si_code == SIGTRAP) { /* the thread is at a signal handler's begin */
         forget(task);
         unblock_trap(task->tid);
         go_on(run, task, 0);

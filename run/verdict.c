@@ -14,7 +14,8 @@
 
 enum { LINE = 64 };
 
-/* Adds a row's share of the mispredictions of indirect calls, by its share of the time of all code that takes part. */
+/* Adds a row's share of the mispredictions of indirect calls: its share of the time of the caller and the functions
+ * that are called by address. */
 static void add_calls(const struct carm_flow_code *of, const struct carm_profile *profile,
                       size_t row, const struct carm_graph_latencies *latencies,
                       const struct carm_rates *rates, struct carm_astray *out)
@@ -36,7 +37,7 @@ static void add_calls(const struct carm_flow_code *of, const struct carm_profile
     }
     carm_astray_calls(caller, of->module, profile->codes, profile->ncodes, latencies, &calls);
     const double share = own->seconds * carm_parts_threads(own) / all;
-    /* the right function is fetched, and left again */
+    /* after the misprediction, the right function is fetched, and returns */
     const double back = carm_rates_latency(rates, CARM_CORE_CALL_RETURN, "", "", NULL);
     out->branches += share * calls.branches;
     out->indirect += share * calls.indirect;
@@ -70,7 +71,7 @@ static int add_others(const struct carm_flow_code *of, const struct carm_profile
 
 /* ---- rows ---- */
 
-/* Threads that wait: loops with `pause`, and those of OpenMP run-times that wait for other threads.
+/* Whether a row is threads that wait: loops with `pause`, and waiting loops of OpenMP run-times.
  * source: libgomp, config/linux/wait.h; LLVM openmp, kmp_wait_release.h, kmp_barrier.cpp; OpenBLAS, blas_server.c */
 static bool is_waiting(const struct carm_profile_row *row, const struct carm_flow_code *code)
 {
@@ -99,7 +100,7 @@ static bool is_waiting(const struct carm_profile_row *row, const struct carm_flo
     return strncmp(row->module, "libgomp.so", 10) == 0 || strncmp(row->module, "libomp.so", 9) == 0;
 }
 
-/* A row whose time is not its code's. */
+/* The verdict on a row whose time is not spent by its code. */
 static void other_time(enum carm_limit limit, const char *origin, double faults,
                        const struct carm_profile_row *row, struct carm_run_verdict *v)
 {
@@ -121,7 +122,7 @@ static double huge_fault(const struct carm_run *run)
     return after ? after->huge_fault_seconds : 0.0;
 }
 
-/* Time in the kernel, and the share of it that page faults take. */
+/* The verdict on time in the kernel, with the share that page faults take. */
 static void kernel_time(const struct carm_run *run, const struct carm_rates *rates,
                         const struct carm_profile_row *row, struct carm_run_verdict *v)
 {
@@ -133,9 +134,9 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
     const double each = counted && f && f->clock_hz > 0.0 ? f->latency / f->clock_hz : 0.0;
     const double faults = c->q[CARM_Q_PAGE_FAULTS].value;
     const double each_huge = huge_fault(run);
-    const double of_huge = each_huge > 0.0
-                               ? fmin(faults, run->huge_faults) /* other programs have some, too */
-                               : 0.0;
+    const double of_huge =
+        each_huge > 0.0 ? fmin(faults, run->huge_faults) /* other programs' faults count, too */
+                        : 0.0;
     const double threads = carm_parts_threads(row);
     const double seconds = (faults - of_huge) * each + of_huge * each_huge;
     const double share =
@@ -148,8 +149,8 @@ static void kernel_time(const struct carm_run *run, const struct carm_rates *rat
                           "measured"
                         : "time in the kernel: page faults, system calls",
              100.0 * share, faults - of_huge, 1e6 * each, huge);
-    /* on a guest, one of a huge page may take several times as long while the host finds the memory, but not behind the
-     * run: 665 of numpy, 242 us each behind the run, may have taken 1.3 ms */
+    /* on a guest, a fault of a huge page may take several times as long as it does after the run, while the host finds
+     * the memory: 665 faults of numpy, 242 us each after the run, may have taken 1.3 ms each */
     const double known = of_huge > 0.0 ? (share > CARM_VERDICT_FAULTS_MOST ? 1.0 : NAN) : share;
     other_time(CARM_LIMIT_KERNEL, origin, known, row, v);
     if (share > CARM_VERDICT_FAULTS_FEW) {
@@ -182,7 +183,7 @@ static void describe_memory(const struct carm_bounds_input *in,
         split_stores += in->split_stores[w];
         stores += in->stores[w];
     }
-    /* one of two lines takes its port about as long as two */
+    /* an access to two lines takes its port about as long as two accesses */
     out->whole_lines = loads > 0.0 ? loads / (loads + split) : 0.0;
     out->whole_stores = stores > 0.0 ? stores / (stores + split_stores) : 0.0;
 }
@@ -203,7 +204,7 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
     }
     const bool any = scalar + vectors > 0.0;
     for (size_t w = 0; w < CARM_BOUNDS_WIDTHS && !any;
-         w++) { /* else by what is loaded and stored */
+         w++) { /* else by the widths of loads and stores */
         const double moved = in->loads[w] + in->stores[w];
         *(w < 2 ? &scalar : &vectors) += moved;
         wide = wide || (w > 2 && moved > 0.0);
@@ -224,18 +225,18 @@ static void describe_code(const struct carm_flow_code *code, const struct carm_g
     out->strided = v->stride != 0 || v->leaps;
     out->sums = carm_graph_is_sum(graph);
     out->widening = carm_bounds_widening(in);
-    /* entries of a short loop overlap, and hardly anything is known of a chain in each */
+    /* entries of a short loop overlap, so the chain of an entry gives no estimate */
     out->chain_left =
         trips > 0.0 ? 0.0 : fmax(0.0, in->chain_cycles - in->forward_cycles) / in->clock_hz;
 }
 
-/* Whether counters alone decide the loop's branches, so that the loop can end before its results are ready. The code
- * tells, or a number of trips that is the same each time. */
+/* Whether counters alone decide the loop's branches, so that the loop can end before its results are ready. Decided by
+ * the code, or by a number of trips that is the same for each entry. */
 static bool is_counted(const struct carm_flow_code *code, const struct carm_graph *graph,
                        double trips)
 {
     static const double nearly =
-        1e-4; /* a mean of numbers that differ is hardly ever a whole one */
+        1e-4; /* the mean of different numbers is hardly ever so near a whole number */
     bool counted = true;
     if (trips >= 2.0 && fabs(trips - round(trips)) < nearly) {
         return true;
@@ -250,7 +251,7 @@ static bool is_counted(const struct carm_flow_code *code, const struct carm_grap
     return counted;
 }
 
-/* How many threads saturate the level that limits a part. */
+/* Notes how many threads saturate the level that limits a part. */
 static void say_enough(const struct carm_model *model, int threads, struct carm_run_verdict *v)
 {
     const enum carm_limit limit = v->verdict.limit;
@@ -297,14 +298,14 @@ static double called_seconds(const struct carm_profile *profile, const struct ca
     return seconds;
 }
 
-/* Chains of a loop go on while the core executes the loops inside it and the functions that it calls. What is left
- * bounds its own code's time. */
+/* Shortens the loop's chains by the time of the loops inside it and of the functions that it calls: the chains go on
+ * meanwhile. The rest bounds the time of the loop's own code. */
 static void hide_chains(const struct carm_profile *profile, const struct carm_profile_row *row,
                         const struct carm_flow_code *code, struct carm_bounds_input *in)
 {
     enum { DEEP = 3 };
     if (!(fmax(fmax(in->chain_cycles, in->missing_cycles), in->border_cycles) > 0.0)) {
-        return; /* the functions' rows are not looked for */
+        return; /* without calls, no function's row is needed */
     }
     const double inside = (double)row->samples_inside / (double)row->samples - 1.0;
     const double loops = code->ngaps ? row->seconds * carm_parts_threads(row) * inside : 0.0;
@@ -348,7 +349,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     in.clock_hz = rates->clock_hz > 0.0 ? rates->clock_hz : in.roofs ? in.roofs->clock_hz : 0.0;
     in.threads = row->threads;
     in.huge = run->samples.huge > whole;
-    /* a body that was entered by no branch at its begin has no count of calls: all of it is one iteration */
+    /* a body that no branch entered at its begin has no count of calls: all its executions are one iteration */
     struct carm_flow_code of = *code;
     of.iterations = of.iterations > 0.0 ? of.iterations
                     : row->executions   ? (double)row->executions
@@ -361,7 +362,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
     }
     rc = add_others(&of, profile, i, &in, err);
     bool about_trips;
-    /* code behind a loop begins early where the end of the loop is predicted */
+    /* if the end of a loop is predicted, the code behind the loop begins early */
     const double often = carm_profile_trips(row, &about_trips);
     const double trips = is_counted(&of, &graph, about_trips ? 0.0 : often) ? often : 0.0;
     rc = rc ? rc : carm_run_code_window(&of, trips, &in, err);
@@ -378,7 +379,7 @@ static int judge(struct carm_run_verdict *v, const struct carm_run *run,
         v->used = about.used;
         about.body = row->kind != CARM_PROFILE_LOOP || carm_code_dispatches(&of);
         about.math = strncmp(row->module, "libm.so", 7) == 0;
-        if (about.used > whole) { /* an unrolled loop, whose other accesses use the lines */
+        if (about.used > whole) { /* an unrolled loop: its other accesses use the lines */
             about.strided = false;
             v->stride = 0;
         }
@@ -472,7 +473,7 @@ static struct carm_run_change change_part(const struct carm_verdict *today,
     struct carm_run_change c = {.known = today->limit != CARM_LIMIT_UNKNOWN, .loop = {1.0, 1.0}};
     double before, after;
     carm_setting_bounds(&today->bounds, &there->bounds, today->estimate, &before, &after, &c.limit);
-    if (before > today->seconds) { /* bounds are known to some 10%: the ratio counts */
+    if (before > today->seconds) { /* bounds have errors of some 10%: scale by their ratio */
         after *= today->seconds / before;
         before = today->seconds;
     }
@@ -483,7 +484,7 @@ static struct carm_run_change change_part(const struct carm_verdict *today,
     }
     if (c.known &&
         c.limit !=
-            today->limit) { /* the bound of another limit explains less than all of the time, too */
+            today->limit) { /* the new limit's bound also explains less than all of the time */
         c.loop.low = fmin(c.loop.low, CARM_VERDICT_DONE * today->seconds / after);
     }
     return c;

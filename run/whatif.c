@@ -19,56 +19,62 @@
 #include "harness/whatif/trial.h"
 #include "run/launch.h"
 
-static const double copy_seconds = 2.0;  /* a copy that hangs is stopped then */
-static const double least_share = 0.05;  /* of the program's time: loops with less are not tried */
-static const double least_seconds = 0.1; /* of the program */
+static const double copy_seconds = 2.0; /* after this time a copy that hangs is ended */
+static const double least_share =
+    0.05; /* least share of the program's time of a loop that is tried */
+static const double least_seconds = 0.1; /* least time of the program */
 static const double end_seconds =
-    0.1; /* of those of a loop: the copies of its last snapshot are ended */
-/* Of a loop's time: for the first snapshot, which observes the loop as well */
+    0.1; /* part of a loop's time for ending the copies of its last snapshot */
+/* Share of a loop's time for the first snapshot, which also observes the loop. Chosen by hand. */
 static const double first_share = 0.45;
 static const double null_most =
     0.10; /* largest difference between two copies of unchanged code; smaller differences widen the interval */
-/* Copies that take longer than that do not do as the program does; shorter, by their jumps alone, up to 0.48 (a cycle for an
- * iteration in place of two, sampled). The interval reaches over both. */
+/* Largest and least time of an iteration in the copies / in the program. Beyond, copies behave differently from the
+ * program. Without the jumps, copies reach 0.48 (sampled: one cycle for an iteration instead of two). The interval
+ * includes both times. */
 static const double copied_most = 1.5, copied_least = 0.45;
-/* Error of the method beside that of the snapshots, by tests/bench/whatif: a part of the gain's logarithm, and at least
- * of any gain. */
+/* Error of the method beside the snapshots' scatter, by tests/bench/whatif: a share of the gain's logarithm, and its
+ * least value. */
 static const struct carm_whatif_error usual_error = {0.10, 0.04};
-/* The copies have the chain of the loop's index; code by hand is unrolled or not. */
+/* The copies keep the chain of the loop's index; hand-written code may be unrolled. */
 static const struct carm_whatif_error chains_error = {0.25, 0.04};
-/* From run to run, a program's pages lie elsewhere in memory: gains differ by some 15% and 12%. */
+/* The places of a program's pages in memory differ from run to run, so gains differ by some 15% and 12%. */
 static const struct carm_whatif_error pages_error = {0.10, 0.15};
 static const struct carm_whatif_error streaming_error = {0.10, 0.12};
-/* Code by hand takes up to a cycle more for an iteration than copies that fall through to one another: a taken jump, a
- * loop that crosses a line of code (two cycles for four instructions, where copies take one). Of a core at 4 GHz. */
+/* Seconds of a cycle at 4 GHz. Hand-written code takes up to a cycle more for an iteration than copies that fall
+ * through to one another: for a taken jump, or a loop that crosses a line of code (two cycles for four
+ * instructions; copies take one). */
 static const double cycle = 0.25e-9;
-/* A loop takes a cycle for an iteration at least, for its jump, and two where its code lies across two lines; copies fall
- * through to one another (of L2 to L1, 1.2 times as fast as one cycle, 1.0 by hand; a scaled copy took 1.0 in copies, 2.0 by
- * hand). Of a core at 3 GHz: the interval begins there. */
+/* Seconds of a cycle at 3 GHz. For its jump, a loop takes at least a cycle for each iteration, and two if its code
+ * lies across two lines. Copies fall through to one another (data of L2 in L1: 1.2 times as fast as one cycle; 1.0
+ * by hand. A scaled copy took 1.0 cycles in copies, 2.0 by hand). The lower end of the interval uses this time. */
 static const double jump_seconds = 0.33e-9;
-/* Instructions of a cycle: a taken jump ends a group, so nine take two cycles by hand and 1.5 in copies (a filter of bytes in
- * L1: 1.21 for 1.03). */
+/* Instructions in a cycle. A taken jump ends a group, so nine instructions take two cycles by hand and 1.5 in copies (a
+ * filter of bytes in L1 gained 1.21 in copies, 1.03 by hand). */
 static const double dispatched = 6.0;
-/* Cycles that counting a unit takes in the copies, and code by hand does not: 0.15 for an iteration, of 16 copies, where a
- * division became a product and 1.24 of 1.09 cycles were left. */
+/* Cycles for counting a unit in the copies, which hand-written code does not need: 0.15 for each of 16 iterations,
+ * where a division became a product (1.24 cycles in copies, 1.09 by hand). */
 static const double counting = 2.4;
-/* Cycles of an entry from the code around the loop, with its jumps. They hide behind memory, and show when the data
- * are in L1: products of 4 x 4 numbers gained 1.18 in the copies and 2.0 by hand; 3.5 for each of their 4 entries. */
+/* Cycles of an entry from the code around the loop, with its jumps. Waiting for memory hides them; with data in L1 they
+ * show: products of 4 x 4 numbers gained 1.18 in the copies and 2.0 by hand: 3.5 cycles for each of 4 entries. */
 static const double entering = 4.0;
-/* Of the copies of a loop's code: where a unit has fewer iterations, the loop is entered for most units. */
+/* Share of the copies of a loop's code: if a unit has fewer iterations, the loop is entered for most units. */
 static const double whole_share = 0.9;
-static const double all_inside = 0.97; /* of the samples of a copy: a few are at its stubs */
+static const double all_inside =
+    0.97; /* share of a copy's samples that counts as all: a few are in stubs */
 static const double inside_samples =
-    40.0; /* samples for this share: SAMPLES_ENOUGH of harness/whatif/trial.c */
+    40.0; /* samples for this share: SAMPLES_ENOUGH of harness/whatif/setup.c */
 static const double bare_share =
-    0.9; /* of the gain without arithmetic: broken chains then gain at least so much */
-/* sums that are unrolled by hand gain any factor up to this one, by tests/bench/whatif */
+    0.9; /* share of the gain without arithmetic from which on the gain of broken chains is a lower bound */
+/* Sums that are unrolled by hand gain any factor up to this, by tests/bench/whatif. */
 static const double unrolled = 4.0;
 
-/* A loop with less of the time of a loop around it is tried as a part of that one: a copy would be in other code for
- * half of its time. Of iterations of the outer loop up to so many seconds: a copy takes 5 ms or more for a turn. */
+/* A loop with a smaller share of the time of the loop around it is tried as a part of the outer loop: a copy would
+ * spend half of its time in other code. Only if an iteration of the outer loop takes at most trip_most seconds: a
+ * copy takes 5 ms or more for a turn. */
 static const double alone_least = 0.67, trip_most = 4e-3;
-static const double long_seconds = 5e-6; /* of an iteration: its count takes 6 cycles */
+static const double long_seconds =
+    5e-6; /* of an iteration so long that counting it, 6 cycles, does not show */
 
 enum { NEST_MAX = 24 /* loops in a loop */ };
 
@@ -105,7 +111,7 @@ static bool is_bound(enum carm_whatif_kind kind)
 
 enum { SNAPSHOTS_MAX = 64 };
 
-/* Median of the values that are numbers; NaN = none is */
+/* Median of the values that are not NaN; NaN = there are none */
 static double median_of(const double *v, size_t n)
 {
     double numbers[SNAPSHOTS_MAX];
@@ -119,7 +125,7 @@ static double median_of(const double *v, size_t n)
     return m ? carm_stats_median(numbers, m) : NAN;
 }
 
-/* The gain of the loop's own code, where the rest of the time stayed as it was: 1/r = f/g + 1 - f */
+/* The gain g of the loop's own code, if the rest of the time is unchanged: 1/r = f/g + 1 - f */
 static double without_rest(double ratio, double inside)
 {
     const double rest = 1.0 - inside;
@@ -136,7 +142,7 @@ static double student(size_t n)
     return k < sizeof t / sizeof *t ? t[k] : 2.0;
 }
 
-/* Of the samples in the loop's own code: nearly all are all. */
+/* The share of samples in the loop's own code; nearly all count as all. */
 static double share_of(double inside)
 {
     return isnan(inside) || inside > all_inside ? 1.0 : inside;
@@ -194,7 +200,7 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
     const double middle = median_of(used, m);
     const double half =
         spread + fabs(log(null)) + fmax(method->least, method->share * fabs(middle));
-    /* the share inside is of samples, too */
+    /* the share inside is sampled, too */
     const double share = share_of(inside);
     const double margin = 1.96 * sqrt(share * (1.0 - share) / inside_samples);
     change->gain = without_rest(exp(middle), share);
@@ -218,13 +224,13 @@ bool carm_whatif_combine(const double *ratios, const double *nulls, size_t n, do
 double carm_whatif_least_cycles(const struct carm_body *body, bool rewritten)
 {
     size_t n = body->n;
-    for (size_t i = 1; i < body->n; i++) { /* a comparison and its jump are one */
+    for (size_t i = 1; i < body->n; i++) { /* a comparison and its jump are one instruction */
         const bool fused = body->ops[i].kind == CARM_BODY_BRANCH &&
                            body->ops[i - 1].in.meta.category == ZYDIS_CATEGORY_BINARY;
         n -= fused;
     }
     const double groups = body->blocks == 1 ? ceil((double)n / dispatched) : 1.0;
-    /* code by hand has other instructions: it may lie across two lines */
+    /* rewritten code has other instructions, so it may lie across two lines */
     return fmax(groups, rewritten || carm_body_crosses(body) ? 2.0 : 1.0);
 }
 
@@ -259,7 +265,7 @@ struct candidate {
     const struct carm_flow_code *code;
     const struct carm_flow_code *codes[NEST_MAX]; /* with the codes of the loops inside it */
     size_t ncodes;
-    double share, seconds, samples; /* likewise; of all threads */
+    double share, seconds, samples; /* with the loops inside it, of all threads */
     const char *path;               /* of its file */
     struct carm_body_piece *pieces;
     uint8_t *bytes;
@@ -306,7 +312,7 @@ static bool is_within(const struct carm_profile *profile, size_t row, size_t out
     return parent;
 }
 
-/* The row of the loop that is tried for a loop: itself, or one around it. */
+/* The row of the loop that is tried in place of a loop: the loop itself, or a loop around it. */
 static size_t nest_of(const struct carm_profile *profile, size_t row, double cpu_seconds)
 {
     const struct carm_profile_row *rows = profile->rows;
@@ -325,8 +331,8 @@ static size_t nest_of(const struct carm_profile *profile, size_t row, double cpu
     return of;
 }
 
-/* The code of a loop and of those inside it, which are tried as one. Of those without samples, as many as there is room
- * for.
+/* Takes the code of a loop and of the loops inside it, which are tried together. Inner loops without samples are taken
+ * while there is room.
  * cpu_seconds  of the program
  * returns false: there are too many */
 static bool take_codes(struct candidate *c, const struct carm_profile *profile, size_t row,
@@ -409,7 +415,7 @@ static uint64_t place_of(const struct carm_memory *memory, const char *path, uin
     return 0;
 }
 
-/* Reads the loop's code in the process, which must be the counted code: it is decoded from there. */
+/* Decodes the loop's code from the process's memory; it must equal the counted code. */
 static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, pid_t pid,
                            const struct carm_memory *memory)
 {
@@ -462,7 +468,7 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
 
 static volatile sig_atomic_t program_pid;
 
-/* The program gets the signals that carm gets, except a terminal's, which reach both. */
+/* Passes carm's signals on to the program, except a terminal's, which reach both. */
 static void pass_on(int sig)
 {
     if (program_pid > 0) {
@@ -488,16 +494,16 @@ static double cpu_time(pid_t pid)
                : 0.0;
 }
 
-/* How far the program has run, as a share of the timed run: by time or by processor time, of which one is late where
- * other load slowed the timed run, the other where the program's children work. */
+/* The progress of the program, as a share of the timed run, by time or by processor time, whichever is larger. Time is
+ * late if other load slowed the timed run, processor time if the program's children work. */
 static double ran(const struct session *s)
 {
     const double by_time = (carm_seconds_now() - s->began - s->stood) / s->length;
     return s->cpu > 0.0 ? fmax(by_time, cpu_time(s->stop.pid) / s->cpu) : by_time;
 }
 
-/* When the next snapshot is due: the rest of the time is divided among those that are left. A loop that begins late
- * has them closer together. */
+/* Sets when the next snapshot is due: the rest of the run is divided among the snapshots that are left, so they are
+ * closer together for a loop that begins late. */
 static void schedule(const struct session *s, struct candidate *c)
 {
     static const double end_share = 0.92, least_gap = 0.02; /* of the program's run */
@@ -505,7 +511,7 @@ static void schedule(const struct session *s, struct candidate *c)
     c->due = at + fmax(least_gap, (end_share - at) / (double)(CARM_WHATIF_SNAPSHOTS - c->n + 1));
 }
 
-/* Finds the loops that are in memory by now. */
+/* Opens the loops whose code is mapped by now. */
 static void open_candidates(struct session *s)
 {
     struct carm_memory memory;
@@ -569,7 +575,7 @@ static void take_snapshot(struct session *s, size_t i, pid_t thread)
 static void take_snapshots(struct session *s, struct carm_observer *observer)
 {
     static const double turn =
-        0.2; /* seconds; threads that begin meanwhile are watched in the next turn */
+        0.2; /* seconds of a turn; threads that begin in a turn are watched in the next one */
     for (size_t taken = 0; !carm_stop_ended(&s->stop) && !carm_interrupted;) {
         uint64_t heads[CARM_STOP_HEADS];
         size_t of[CARM_STOP_HEADS];
@@ -743,17 +749,17 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
         snprintf(cores->why, sizeof cores->why,
                  "other processes had a CPU while copies ran on all of them");
     }
-    /* the rest is in L1, and may gain any factor */
+    /* the other loads are in L1, so the gain of all data in L1 is at least this one */
     struct carm_whatif_change *l1 = &loop->changes[CARM_WHATIF_L1];
     l1->at_least = l1->measured && c->trial.l1_partly;
     l1->ci.hi = l1->at_least ? INFINITY : l1->ci.hi;
-    /* as fast as without any arithmetic: what is left are the counter and the branch of each iteration */
+    /* as fast as without any arithmetic: only the counter and the branch of each iteration are left */
     struct carm_whatif_change *chains = &loop->changes[CARM_WHATIF_CHAINS];
     const struct carm_whatif_change *bare = &loop->changes[CARM_WHATIF_ARITHMETIC];
     chains->at_least =
         chains->measured && chains->gain > 1.1 &&
         (c->trial.body.folds || (bare->measured && chains->gain > bare_share * bare->gain));
-    if (chains->at_least) { /* as many accumulators in as many unrolled iterations */
+    if (chains->at_least) { /* unrolled by hand, with an accumulator for each iteration */
         chains->ci.hi *= unrolled;
     }
 }
@@ -784,7 +790,7 @@ static void take_streams(const struct candidate *c, const struct carm_run *run,
     }
 }
 
-/* Whether a loop can be tried; out->why gets the reason if not. */
+/* Whether any loop can be tried; out->why gets the reason if not. */
 static bool worth_it(struct session *s, const struct carm_run *run,
                      const struct carm_profile *profile)
 {
@@ -834,7 +840,7 @@ static int run_again(struct session *s, const struct carm_run *run, struct carm_
             if (run->observer) {
                 carm_observer_step(run->observer, "what if: the program goes on to its end");
             }
-            carm_stop_await_end(&s->stop); /* its writes must be whole */
+            carm_stop_await_end(&s->stop); /* the program completes its output */
             launch.pid = -1;
             if (run->observer) {
                 (void)carm_observer_end(run->observer);
@@ -896,7 +902,7 @@ int carm_run_whatif(struct carm_run_whatif *out, const struct carm_run *run,
     return rc;
 }
 
-/* The share of the program's time that a change concerns: of a nest, more than its row has (Amdahl). */
+/* The share of the program's time that a change affects (Amdahl); for a nest, more than its row's share. */
 static double concerned(const struct carm_whatif_change *c)
 {
     return (1.0 - 1.0 / c->program) / (1.0 - 1.0 / c->gain);
@@ -917,7 +923,7 @@ void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct ca
         for (int k = 0; k < CARM_WHATIF_KINDS && v->has; k++) {
             const struct carm_whatif_change *c = &loop->changes[k];
             const enum carm_advice_code code = table[k].code;
-            /* two changes may be one advice (prefetches): the better one speaks */
+            /* several changes may give one advice (prefetches): the best one is kept */
             if (c->measured && code < CARM_ADVICE_COUNT &&
                 (!best[code] || c->ci.lo > best[code]->ci.lo)) {
                 best[code] = c;
@@ -930,12 +936,12 @@ void carm_run_whatif_judge(const struct carm_run_whatif *whatif, const struct ca
         for (int code = 0; code < CARM_ADVICE_COUNT; code++) {
             if (best[code] &&
                 (enum carm_advice_code)code !=
-                    first) { /* keeps the advice, unless its measured gain is nothing */
+                    first) { /* removes the advice only if its measured gain is nothing */
                 carm_verdict_measured(&v->verdict, (enum carm_advice_code)code,
                                       (struct carm_ci){1.0, best[code]->ci.hi}, share);
             }
         }
-        if (most) { /* last: its gain is the verdict's */
+        if (most) { /* called last, so that its gain becomes the verdict's */
             carm_verdict_measured(&v->verdict, first, most->ci,
                                   most->ci.lo > 1.0 ? concerned(most) : share);
         }

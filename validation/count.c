@@ -49,9 +49,9 @@ static void put(struct carm_counts *c, enum carm_quantity q, uint64_t n)
     carm_count_put(c, q, (double)n, CARM_COUNTED_CONSTRUCTED);
 }
 
-/* The quantity that counts a code's operations. Of integers, logic is counted in lanes of the
- * width that the instruction names, 64 bits if it names none. Flipping signs (update) is logic,
- * too, so such codes cannot be compared. */
+/* The quantity that counts a code's operations. Logic on integers is counted in lanes of the width in
+ * the instruction's name, 64 bits without one. Flipping signs (update) is logic, too, so such codes
+ * cannot be compared. */
 static enum carm_quantity operations_of(const struct carm_code *code)
 {
     const struct carm_code_spec *s = &code->spec;
@@ -106,7 +106,7 @@ static int by_stepping(const struct carm_code *code, void *window, struct work w
     struct carm_step_counts steps;
     struct carm_step_counts call;
     carm_code_fn *volatile functions[] = {carm_count_nothing,
-                                          code->run}; /* no call is inlined or left out */
+                                          code->run}; /* pointers: no call is inlined or removed */
     int rc = step_call(functions[0], window, w, &call, err);
     rc = rc ? rc : step_call(functions[1], window, w, &steps, err);
     if (!rc) {

@@ -7,7 +7,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Threads on two core complexes need some 3 to 5 times as long for a cache line. */
+/* Ratio of latencies from which on threads count as farther apart: on two core complexes, a cache line takes some 3
+ * to 5 times as long. */
 static const double apart = 2.0;
 /* Half an interval of a figure on a sound machine, relative: of rates that a core has for
  * itself, which repeat within 1% (ten builds, docs/results.md), and of rates shared with
@@ -15,7 +16,7 @@ static const double apart = 2.0;
 static const double own_tolerance = 0.01;
 static const double shared_tolerance = 0.05;
 /* Half an interval from which on one figure does not describe a point, relative: two to three
- * times the above. */
+ * times the tolerances above. */
 static const double own_max = 0.03;
 static const double shared_max = 0.10;
 
@@ -35,7 +36,7 @@ static bool are_apart(struct carm_team *team, size_t round)
     const int other = 1 + (int)(round % (size_t)(team->n - 1));
     struct carm_worker *w = &team->workers[other];
     const double seconds = carm_core_to_core_once(team, other);
-    if (!(seconds > 0.0)) { /* the deadline came between */
+    if (!(seconds > 0.0)) { /* the deadline ended the measurement */
         return false;
     }
     if (!(w->nearest_seconds > 0.0) || seconds < w->nearest_seconds) {
@@ -80,7 +81,7 @@ static void note_spread(struct carm_series *s, const struct carm_measurement *m,
     if (s->spread_sound && !sound) {
         return;
     }
-    if (sound && !s->spread_sound) { /* the first sound round replaces all rounds before */
+    if (sound && !s->spread_sound) { /* the first sound round replaces all unsound ones before */
         s->spreads = 0;
         s->reps = 0;
         s->spread_sound = true;
@@ -105,7 +106,7 @@ static void note_spread(struct carm_series *s, const struct carm_measurement *m,
     s->spread.max = fmax(s->spread.max, of.max);
 }
 
-/* Makes room: the oldest round of the worst state goes. */
+/* Makes room: drops the oldest round of the worst state. */
 static void drop_worst(struct carm_series *s)
 {
     size_t worst = 0;
@@ -152,8 +153,8 @@ void carm_series_estimate(const struct carm_series *s, const struct carm_clock *
     *out = (struct carm_pooled){.n = 0};
     memcpy(rounds, s->rounds, s->n * sizeof *rounds);
     double rate = s->n ? s->rounds[0].rate : 0.0;
-    /* half a quantum relative to a repetition's time, and the error of the counter's frequency; the
-     * rounds of an earlier build do not tell the work of a repetition */
+    /* half a quantum relative to a repetition's time, and the error of the counter's frequency; rounds
+     * of an earlier build do not contain the work of a repetition */
     const double seconds = s->work / rate;
     const double quantum = s->n && s->work > 0.0 ? 0.5 * clock->tick_quantum / clock->tsc_hz /
                                                        seconds / sqrt((double)s->n)

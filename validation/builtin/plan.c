@@ -77,9 +77,9 @@ static int add_builds(struct list *list, enum carm_isa widest, bool fma, struct 
     return rc;
 }
 
-/* Whether an operation can be the fastest of an ISA, which a validation takes. With fma: fma, or
- * mad on cores whose additions have ports of their own. Without fma (avx by definition): mad; or
- * add or mul on cores where they use all ports, where noise decides. */
+/* Whether an operation can be the fastest of an ISA, which a validation uses. With fma: fma, or mad on
+ * cores whose additions have separate ports. Without fma (avx by definition): mad; or, on cores where
+ * add and mul use all ports, any of the three, by noise. */
 static bool may_be_fastest(enum carm_isa isa, enum carm_op op)
 {
     return op == CARM_MAD || (op == CARM_FMA && carm_isa_has_op(isa, CARM_DP, op)) ||

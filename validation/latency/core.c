@@ -12,10 +12,10 @@
 enum {
     ROUNDS = 20, /* of every code in turn, spread over the run */
     ROUNDS_QUICK = 8,
-    REPS = 5,         /* of a round, whose median counts */
+    REPS = 5,         /* repetitions of a round; their median counts */
     FIRST_RUN = 16,   /* iterations of the first run, which gives the time of one iteration */
     ROUNDS_ALL = 12,  /* of all hardware threads at once */
-    FAULT_PAGES = 64, /* first touched in a repetition */
+    FAULT_PAGES = 64, /* pages that a repetition touches for the first time */
     PAGE = 4096,
 };
 
@@ -25,7 +25,7 @@ static const double target_seconds = 12e-6;
 /* Relative error that the counter's steps (0.08%) and the clock's samples leave. */
 static const double floor_relative = 1e-3;
 /* Relative distance of rounds that agree: 0.5% for instructions. Page faults and the share of
- * random branches that are guessed right vary more, 5%. */
+ * random branches that are predicted right vary by 5%. */
 static const double near_core = 0.005;
 static const double near_chance = 0.05;
 static const uint64_t random_bit = (uint64_t)1 << 45;
@@ -35,7 +35,7 @@ struct quantity {
     const struct carm_chain *code; /* NULL: the issue width or page faults */
     bool mispredicts; /* measured twice: with random branches, and with branches that all go one
                        * way */
-    double units;     /* measured in an iteration */
+    double units;     /* measured units of an iteration */
     uint64_t iterations;
     double entry;          /* cycles of a call with one iteration */
     double rounds[ROUNDS]; /* cycles of one unit, by round */
@@ -53,7 +53,7 @@ struct work {
     double clock_hz;
 };
 
-/* weak: a test puts a clock of its own in this place */
+/* weak: a test replaces it by planted times */
 __attribute__((weak)) double carm_latency_cycles(const struct carm_worker *worker,
                                                  const struct carm_chain *code, void *window,
                                                  uint64_t iterations, uint64_t mask,
@@ -78,7 +78,7 @@ static double median_cycles(const struct carm_worker *w, struct work *k, const s
 {
     double cycles[REPS];
     for (size_t i = 0; i < REPS; i++) {
-        /* other random branches in each run: a predictor learns a sequence of some thousand
+        /* different random branches in each run: a predictor learns a sequence of some thousand
          * branches */
         k->seed = k->seed * 6364136223846793005ULL + 1442695040888963407ULL;
         memcpy(k->window, &k->seed, sizeof k->seed);
@@ -199,16 +199,16 @@ static void fill(struct carm_core_figure *f, struct quantity *q, size_t rounds, 
                                                 : "rounds do not agree (%s)",
                        throughput ? "throughput" : "latency");
     }
-    if (!(*figure > 0.0)) { /* nothing above the steps of the counter */
+    if (!(*figure > 0.0)) { /* not above the counter's resolution */
         *figure = 0.0;
         *ci = (struct carm_ci){0.0, 0.0};
         (void)snprintf(f->note, sizeof f->note, "not measured: too short to be timed");
     }
 }
 
-/* Subtracts the other instructions in each unit of a chain. Of a round trip between register
- * files only the sum is known: one way counts as half, and the interval spans from one cycle to
- * the sum less one cycle. */
+/* Subtracts the other instructions in each unit of a chain. For a round trip between register
+ * files only the sum is known: one way counts as half, and the interval goes from one cycle to
+ * the sum minus one cycle. */
 static void subtract(struct carm_model *m, struct carm_core_figure *f, const char *minus)
 {
     enum carm_core_kind kind;
@@ -270,10 +270,10 @@ struct together {
     size_t n;
     struct work *each; /* [threads] a window and a seed of each */
     double *cycles;    /* [n * threads] of the last round */
-    bool whole;        /* each thread has each of them */
+    bool whole;        /* every thread has measured every code */
 };
 
-/* Whether hardware threads of one core may share what the kind needs: units, ports, the loads of L1. */
+/* Whether hardware threads of one core may share the resources of the kind: units, ports, the loads of L1. */
 static bool is_shared_kind(const struct carm_chain_code *c)
 {
     static const enum carm_core_kind kinds[] = {
@@ -306,7 +306,9 @@ static void together_job(struct carm_worker *w, void *arg)
     }
 }
 
-/* Rounds of all codes on all threads. rounds  [n] quantities, filled by round; *done: whole rounds */
+/* Runs rounds of all codes on all threads.
+ * rounds  [n] quantities, filled by round
+ * done    out: number of complete rounds */
 static int run_together(struct carm_latency_run *run, struct carm_team *team, struct together *t,
                         struct quantity *rounds, size_t *done, struct carm_err *err)
 {
@@ -342,7 +344,7 @@ static void fill_together(struct carm_model *m, struct quantity *q, size_t round
     t->disturbed = t->disturbed || !agree;
 }
 
-/* The windows of all threads, side by side. returns 0 or -CARM_ENOMEM */
+/* Makes a window for each thread. returns 0 or -CARM_ENOMEM */
 static int open_together(struct together *t, size_t threads, void **windows, struct carm_err *err)
 {
     t->each = calloc(threads, sizeof *t->each);

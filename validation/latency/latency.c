@@ -8,7 +8,8 @@
 #include "models/core.h"
 #include "models/latency.h"
 
-/* Most of the time left that the memory's latencies take: chains in flight in a cache of 300 MiB would take it all. */
+/* Largest share of the remaining time for the latencies of memory: chains in flight in a cache of 300 MiB would
+ * take all of it. */
 static const double memory_most = 0.7;
 
 /* The chain codes whose instructions this CPU has, *n of them; NULL = out of memory */
@@ -30,11 +31,12 @@ static struct carm_chain_code *choose_codes(const struct carm_cpu *cpu, size_t *
     return codes;
 }
 
-/* The figure of contended additions, by the first pair of neighbours. */
+/* Measures contended additions, on the first pair of neighbours. */
 static void measure_contended(struct carm_latency_run *run, struct carm_team *team)
 {
     enum { LOOKS = 8 };
-    static const double near = 0.05, floor = 0.01; /* which core has the line first is chance */
+    static const double near = 0.05,
+                        floor = 0.01; /* chance decides which core has the line first */
     double looks[LOOKS];
     size_t n = 0;
     for (size_t i = 0; i < LOOKS; i++) {
@@ -56,7 +58,7 @@ static int measure_pair(struct carm_latency_run *run, int from, int to, struct c
 {
     enum { LOOKS = 5 };
     int order[] = {from, to};
-    struct carm_topo two = *run->host->topo; /* borrows all else */
+    struct carm_topo two = *run->host->topo; /* borrows everything except the order */
     struct carm_core_pair *p = &run->model->core_to_core[run->model->ncore_to_core];
     struct carm_team *team = NULL;
     double looks[LOOKS];
@@ -81,7 +83,7 @@ static int measure_pair(struct carm_latency_run *run, int from, int to, struct c
                                  .seconds = s.median,
                                  .ci95 = {s.min, s.max},
                                  .disturbed = s.max > 1.5 * s.min};
-    run->model->ncore_to_core += s.min > 0.0 ? 1 : 0; /* 0: the deadline came between */
+    run->model->ncore_to_core += s.min > 0.0 ? 1 : 0; /* 0: ended by the deadline */
     return 0;
 }
 
@@ -126,7 +128,7 @@ int carm_latency_measure(const struct carm_latency_options *options, const struc
 {
     struct carm_latency_run run = {.options = *options, .host = host, .model = model};
     struct carm_chain_image *image = NULL;
-    /* as carm_latency_seconds has it */
+    /* the share that carm_latency_seconds estimates */
     const double share = options->quick ? 0.5 : 1.0;
     bool cut = false;
     size_t n = 0;

@@ -21,7 +21,7 @@ enum {
 };
 
 /* Pauses of a stream after each window, in units of the window's time at full speed; INFINITY =
- * no stream. The steps lead from 6% to all of the streams' rate. */
+ * no stream. The steps go from 6% to 100% of the streams' rate. */
 static const double waits[STEPS] = {INFINITY, 16.0, 8.0, 4.0, 2.0, 1.0, 0.4, 0.0};
 static const double chase_seconds = 200e-6; /* of one repetition of the chase: some 2000 loads
                                              * from DRAM */
@@ -149,7 +149,7 @@ static int measure_mix(struct carm_latency_run *run, struct carm_team *team, str
         out->points[out->npoints++] =
             (struct carm_loaded_point){sum, l->seconds, l->ci95, l->disturbed};
     }
-    if (out->npoints == 0) { /* the deadline came between */
+    if (out->npoints == 0) { /* ended by the deadline */
         free(out->points);
         *out = (struct carm_loaded){0};
         run->model->nloaded--;

@@ -27,9 +27,10 @@ enum {
     WINDOW = CARM_CHAIN_WINDOW_BYTES,
     PAGES_OF_LEVEL = 2, /* kinds of pages */
     LINES_MAX = 4,      /* working set of memory, in times of the last cache */
-    /* that a chase through memory visits at most: twice as many as its repetitions read */
+    /* most lines of a chase through memory: twice as many as its repetitions read */
     COLD_LINES = 1 << 17,
-    LINES_TOLD = 4096, /* of a layout that tells how long a larger one takes: some 50 us */
+    LINES_TOLD =
+        4096, /* lines of the layout from whose time (some 50 us) a larger one's is estimated */
 };
 
 /* Seconds of one repetition: some 1000 loads from DRAM. */
@@ -48,11 +49,11 @@ struct point {
     const uint32_t *sequence; /* [lines] */
     size_t lines;
     char *base;
-    uint64_t *window; /* pointers of the chains */
-    size_t cursor;    /* in the sequence, where the next chains begin */
-    bool own;         /* the core has the level for itself */
-    size_t laps;      /* before the repetitions */
-    bool warm;        /* so many laps; else each line is flushed before, and read once at most */
+    uint64_t *window;       /* pointers of the chains */
+    size_t cursor;          /* in the sequence, where the next chains begin */
+    bool own;               /* the core has the level for itself */
+    size_t laps;            /* laps before the repetitions, if warm */
+    bool warm;              /* false: each line is flushed before, and read once at most */
     double seconds, cycles; /* of one load in one chain */
     struct carm_ci ci95;    /* seconds */
     double clock_hz;
@@ -62,21 +63,22 @@ struct point {
 struct memory {
     struct carm_latency_run *run;
     struct carm_buffer buffers[PAGES_OF_LEVEL]; /* 4 KiB and 2 MiB pages */
-    uint64_t page_bytes[PAGES_OF_LEVEL];        /* really obtained */
-    uint64_t bytes;                             /* of each */
+    uint64_t page_bytes[PAGES_OF_LEVEL];        /* page sizes that the kernel gave */
+    uint64_t bytes;                             /* of each buffer */
     uint32_t *sequence;                         /* room for all lines of the chase */
     uint64_t *window;
-    bool cut;      /* the deadline left points out */
-    uint64_t cold; /* bytes of working sets chased through memory, whose lines are flushed before */
-    size_t first;  /* kind of pages: 0 = both, 1 = large ones alone */
-    bool bound;    /* to the node */
+    bool cut; /* the deadline left points out */
+    uint64_t
+        cold; /* bytes of the working set for memory, whose lines are flushed before the chase */
+    size_t first; /* first kind of pages: 0 = both kinds, 1 = only large pages */
+    bool bound;   /* to the node */
     int node;
 };
 
 /* ---- one point ---- */
 
-/* Moves the begins of the chains: `apart` lines from one another, on lines that no chain has
- * read lately. */
+/* Sets the begins of the chains, `apart` lines from one another, on lines that no chain has read
+ * lately. */
 static void set_out(struct point *p, size_t apart)
 {
     for (unsigned i = 0; i < p->code->code.chains; i++) {
@@ -86,7 +88,7 @@ static void set_out(struct point *p, size_t apart)
     }
 }
 
-/* Puts the lines of a chase out of all caches. */
+/* Flushes the lines of a chase from all caches. */
 static void flush_job(struct carm_worker *w, void *arg)
 {
     const struct point *p = arg;
@@ -149,7 +151,7 @@ static uint64_t last_cache(const struct carm_topo *t)
     return t->ncaches ? t->caches[t->ncaches - 1].size_bytes : MIB;
 }
 
-/* Laps before a point: 24 MiB of loads, so that a victim cache settles. */
+/* Laps before a point: 24 MiB of loads, after which a victim cache is in a steady state. */
 static size_t laps_of(uint64_t bytes)
 {
     enum { MOST = 8 };
@@ -158,7 +160,7 @@ static size_t laps_of(uint64_t bytes)
 }
 
 /* Lays out a chase, on the thread that will follow it: lines that another core wrote last would
- * cost more. */
+ * take longer. */
 struct layout {
     uint32_t *sequence;
     enum carm_latency_order order;
@@ -167,7 +169,7 @@ struct layout {
     char *base;
 };
 
-/* Lines of a chase. cold: all are flushed before, so some are enough */
+/* Number of lines of a chase. cold: all lines are flushed before, so COLD_LINES are enough */
 static size_t lines_of(enum carm_latency_order order, size_t pages, uint64_t set, bool cold)
 {
     return carm_chase_some(order, pages ? HUGE : SMALL, set, cold ? COLD_LINES : SIZE_MAX);
@@ -253,12 +255,12 @@ static void drop_curve(struct memory *m)
 }
 
 /* Whether a chase through a large cache takes too long for one working set: each line is laid out and followed twice.
- * seconds  of a load in the set before */
+ * seconds  of a load in the previous set */
 static bool is_dear(const struct memory *m, enum carm_latency_order order, uint64_t set,
                     double seconds)
 {
     static const double growth =
-        1.5; /* of a load's time, from one set to the next; chosen by hand */
+        1.5; /* expected growth of a load's time from one set to the next; chosen by hand */
     const uint64_t lines = set / CARM_LINE_BYTES;
     return order != CARM_LATENCY_PAGES && set > 16 * MIB && set < m->cold &&
            2.0 * growth * (double)lines * (m->run->line_seconds + seconds) >
@@ -412,10 +414,11 @@ static void find_tlb(struct memory *m, const struct carm_latency_curve *pages,
 
 /* ---- in flight ---- */
 
-/* A rate that grew by less with the last chains no longer grows: rates of one level repeat within 3%. */
+/* A rate that grew by less than this share with the last chains counts as constant: rates of one level repeat within
+ * 3%. */
 static const double still = 0.05;
 
-/* The working set whose latency a level has; 0 = not known */
+/* The working set with which a level's latency was measured; 0 = not known */
 static uint64_t set_of(const struct memory *m, const char *level, size_t pages)
 {
     const struct carm_latency *flat =
@@ -440,7 +443,7 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
                       .warm = !flush};
     double rates[POINTS_MAX];
     double least = INFINITY;
-    /* counts once carm_model.nin_flight does */
+    /* becomes a part of the model when nin_flight is increased */
     struct carm_in_flight *f = &model->in_flight[model->nin_flight];
     *f = (struct carm_in_flight){.page_bytes = m->page_bytes[pages],
                                  .working_set_bytes = set,
@@ -475,11 +478,11 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
     struct carm_stats s;
     const bool grows = n < 2 || last >= (1.0 + still) * rates[n - 2];
     if (n == 0 || !(latency > 0.0) || (grows && carm_team_is_over(m->run->team))) {
-        free(f->points); /* the budget ended while more chains still brought more */
+        free(f->points); /* the budget ended while the rate still grew */
         return 0;
     }
     carm_stats_describe(rates, n, &s); /* sorts */
-    /* the median of the three highest, where more chains no longer bring more */
+    /* the median of the three highest, if the rate no longer grows with more chains */
     f->rate = rates[n >= 3 && !grows ? n - 2 : n - 1];
     f->ci95 = (struct carm_ci){rates[n >= 3 ? n - 3 : 0], rates[n - 1]};
     f->latency_seconds = latency;
@@ -508,7 +511,7 @@ static int measure_flights(struct memory *m, struct carm_err *err)
             continue;
         }
         const size_t scalar = m->run->model->nin_flight;
-        /* in L1, gathers alone: the cost of an element */
+        /* in L1 only gathers are measured: the cost of an element */
         rc = i == 0 ? 0 : measure_flight(m, level, "scalar", "P.k", 1, set, 0.0, err);
         const double latency = m->run->model->nin_flight > scalar
                                    ? m->run->model->in_flight[scalar].latency_seconds
@@ -521,8 +524,8 @@ static int measure_flights(struct memory *m, struct carm_err *err)
     return rc;
 }
 
-/* Streams through memory with 4 KiB pages, at which prefetchers stop: on Zen 4 the roofs' 2 MiB pages make a
- * triad 1.4 times as fast. Built-in codes, so that no nasm is needed. */
+/* Streams through memory with 4 KiB pages: prefetchers stop at the end of a page. On Zen 4, a triad is 1.4 times as
+ * fast with the roofs' 2 MiB pages. Built-in codes, so that no nasm is needed. */
 static const char *const streams[][2] = {{CARM_STREAM_LOADS, "A.sse.dp.1:0.u24"},
                                          {CARM_STREAM_MIXED, "A.sse.dp.2:1.u8"},
                                          {CARM_STREAM_STORES, "A.sse.dp.0:1.u24"}};
@@ -538,7 +541,7 @@ static void stream_job(struct carm_worker *w, void *arg)
 {
     struct stream *s = arg;
     const struct carm_account *a = &s->code->account;
-    /* part after part: all of 1 GiB each time took 4 s of the 5 for memory */
+    /* each repetition takes another part: all of 1 GiB each time took 4 s of the 5 s for memory */
     const uint64_t part = s->m->bytes < STREAM_BYTES ? s->m->bytes : STREAM_BYTES;
     const uint64_t iterations = part / a->stride_bytes;
     /* lines that are stored to are loaded, too */
@@ -589,8 +592,8 @@ static int measure_streams(struct memory *m, struct carm_err *err)
 struct strided {
     char *start;
     size_t lines, stride; /* bytes from one line to the next */
-    bool stores, updates; /* stores alone, or of what was loaded; neither: loads */
-    bool moves;           /* each pass goes over the lines beside the last pass's */
+    bool stores, updates; /* stores alone; loads and stores of the loaded words; neither: loads */
+    bool moves;           /* each pass accesses the lines next to the lines of the last pass */
     double rates[REPS];   /* accesses/s */
 };
 
@@ -626,18 +629,18 @@ static int measure_strided(struct memory *m, const char *level, const char *code
     return add_flight(m, level, code, pages, s.lines * s.stride, s.rates, 0.0, err);
 }
 
-/* Accesses to half as many pages again as the TLB holds, a line of each: walks, as many at a time as the core has walkers.
- * The lines are of all sets of L1 and stay in L2. On a Zen 4 guest, of pages side by side, ns: loads 5.0, stores 2.8,
- * as it is known to have six walkers of some 31 ns each; where each page is four from the one before, so that a line of
- * their table has two of them and not eight: 6.0 and 3.8. With 2 MiB pages of the guest: 2.9 and 1.7, as the host
- * may have smaller ones. Loads and stores in turn take the sum. Of half as many pages again, its TLB still has some: of three
- * times as many, loads of pages side by side take 5.3 ns in place of 3.9. */
+/* Accesses to one line in each of 1.5 times as many pages as the TLB holds: walks, as many at a time as the core
+ * has walkers. The lines are in all sets of L1 and stay in L2. On a Zen 4 guest, ns: loads 5.0, stores 2.8 with
+ * adjacent pages, which fits its six walkers of some 31 ns each. With pages four apart, a line of their table has
+ * two of them instead of eight: 6.0 and 3.8. With 2 MiB pages of the guest: 2.9 and 1.7, as the host may have
+ * smaller pages. Loads and stores in turn take the sum. With 1.5 times as many pages, the TLB still has some: with
+ * three times as many, loads of adjacent pages take 5.3 ns instead of 3.9. */
 static int measure_walks(struct memory *m, struct carm_err *err)
 {
     static const struct {
         const char *code;
         size_t apart; /* pages */
-        size_t sets;  /* of half as many pages as the TLB has */
+        size_t sets;  /* number of pages, in halves of the TLB's entries */
         bool stores;
     } all[] = {{CARM_WALK_NEAR_LOADS, 1, 3, false},
                {CARM_WALK_NEAR_STORES, 1, 3, true},
@@ -662,9 +665,9 @@ static int measure_walks(struct memory *m, struct carm_err *err)
     return rc;
 }
 
-/* Lines that are a multiple of 4096 bytes apart: all of one set of L1, which takes them nearly one after the other.
- * Zen 4, ns: loads from L2 2.7 in place of 0.54, from L3 4.5 in place of 0.8, from DRAM 14.4 in place of 8.8; loads with
- * stores to the same place 12.3, 12.7 and 17. */
+/* Lines at distances of a multiple of 4096 bytes are all in one set of L1, which handles them nearly one by one. Zen 4,
+ * ns: loads from L2 2.7 instead of 0.54, from L3 4.5 instead of 0.8, from DRAM 14.4 instead of 8.8; updates 12.3, 12.7
+ * and 17. */
 static int measure_aliased(struct memory *m, struct carm_err *err)
 {
     enum { APART = 4096, ROW = 16384, HELD = 256 };
@@ -683,7 +686,7 @@ static int measure_aliased(struct memory *m, struct carm_err *err)
 }
 
 /* Misses to memory beside instructions that write registers.
- * scalar  number of the rate without them */
+ * scalar  index of the rate without these instructions */
 static int measure_beside(struct memory *m, size_t scalar, struct carm_err *err)
 {
     const struct carm_model *model = m->run->model;
@@ -698,7 +701,7 @@ static int measure_beside(struct memory *m, size_t scalar, struct carm_err *err)
     return rc;
 }
 
-/* Independent misses to L3 and memory with 4 KiB pages, as most programs have them: their translations miss, too. */
+/* Independent misses to L3 and memory with 4 KiB pages, which most programs have: their translations miss, too. */
 static int measure_small(struct memory *m, struct carm_err *err)
 {
     static const char *const levels[] = {"L3", "DRAM"};
@@ -719,7 +722,7 @@ static int measure_small(struct memory *m, struct carm_err *err)
 struct scattered {
     char *start;
     uint64_t lines;
-    bool loads;         /* before each store */
+    bool loads;         /* a load before each store */
     double rates[REPS]; /* accesses/s */
 };
 
@@ -729,7 +732,7 @@ static void scattered_job(struct carm_worker *w, void *arg)
 {
     enum { ACCESSES = 1 << 15 };
     struct scattered *s = arg;
-    /* copies: loads of these beside stores to unknown places make the loop 1.3 times as slow */
+    /* local copies: loading the members beside stores to unknown places makes the loop 1.3 times as slow */
     const bool loads = s->loads;
     char *const start = s->start;
     const uint64_t lines = s->lines;
@@ -751,8 +754,8 @@ static void scattered_job(struct carm_worker *w, void *arg)
 static const char *const scattered[] = {CARM_SCATTERED_STORES, CARM_SCATTERED_UPDATES};
 enum { SCATTERED = sizeof scattered / sizeof *scattered };
 
-/* In DRAM an update takes as long as a load with as many instructions beside it: this code has eleven that write a
- * register, and took 17 ns on a Zen 4 guest, one with six 8 to 10.
+/* In DRAM an update takes as long as a load with equally many instructions beside it. This code has eleven instructions
+ * that write a register and took 17 ns on a Zen 4 guest; a code with six took 8 to 10 ns.
  * start, bytes  memory with one kind of pages */
 static int scatter(struct memory *m, const char *level, size_t pages, char *start, uint64_t bytes,
                    struct carm_err *err)
@@ -767,7 +770,7 @@ static int scatter(struct memory *m, const char *level, size_t pages, char *star
     return rc;
 }
 
-/* Random lines of L2, L3 and memory. Last, as stores overwrite the chases. */
+/* Random lines of L2, L3 and memory. Measured last, as stores overwrite the chases. */
 static int measure_scattered(struct memory *m, struct carm_err *err)
 {
     static const char *const levels[] = {"L2", "L3", "DRAM"};
@@ -827,7 +830,7 @@ static int open_memory(struct memory *m, struct carm_err *err)
         (void)madvise(m->buffers[0].start, m->buffers[0].bytes, MADV_NOHUGEPAGE);
     }
     carm_team_run(m->run->team, touch_job, m);
-    m->bytes = m->buffers[m->first].touched; /* less than wanted: the deadline is over */
+    m->bytes = m->buffers[m->first].touched; /* less than wanted after the deadline */
     for (size_t i = 0; i < PAGES_OF_LEVEL; i++) {
         m->page_bytes[i] = carm_buffer_page_bytes(&m->buffers[i]);
     }
@@ -856,7 +859,7 @@ static size_t make_sets(uint64_t *sets, uint64_t from, uint64_t to, bool quick)
     return n;
 }
 
-/* Why a sweep has no curve. returns 0: the deadline */
+/* The error of a sweep that has no curve; 0 = ended by the deadline */
 static int stopped(const struct memory *m, struct carm_err *err)
 {
     const int rc = carm_observer_check(m->run->host->observer, err);
@@ -878,7 +881,7 @@ static int measure_curves(struct memory *m, struct carm_err *err)
         }
         size_t n = make_sets(sets, SMALL, m->bytes, quick);
         m->cold = last_cache(m->run->host->topo) + 1;
-        if (n > 0 && sets[n - 1] < m->cold) { /* with little memory the largest one */
+        if (n > 0 && sets[n - 1] < m->cold) { /* with little memory, the largest set serves */
             m->cold = sets[n - 1];
         }
         const struct carm_latency_curve *c = sweep(m, pages, CARM_LATENCY_RANDOM, sets, n, &hz);
@@ -886,7 +889,7 @@ static int measure_curves(struct memory *m, struct carm_err *err)
             return stopped(m, err);
         }
         find_levels(m, c, hz);
-        /* as many lines side by side, in a page or as few as may be */
+        /* equally many adjacent lines, in one page or as few as possible */
         const uint64_t page = pages ? HUGE : SMALL;
         n = make_sets(sets, 8 * page, m->bytes, quick);
         if (n == 0) { /* less than 16 MiB: too few large pages for a TLB to miss */
@@ -905,7 +908,7 @@ static int measure_curves(struct memory *m, struct carm_err *err)
         find_tlb(m, apart, beside, hz);
         drop_curve(m); /* the curve of adjacent lines serves only the difference */
     }
-    /* last: no bound of a loop's time needs it */
+    /* measured last, as no bound of a loop's time needs it */
     const size_t n = make_sets(sets, SMALL, m->bytes, quick);
     const struct carm_latency_curve *c = sweep(m, 0, CARM_LATENCY_LINES, sets, n, &hz);
     if (!c) {
@@ -946,11 +949,11 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
     return rc || !small || run->options.quick ? rc : carm_latency_wide(run, err);
 }
 
-/* weak: a test puts latencies of its own in this place */
+/* weak: a test replaces it by planted latencies */
 __attribute__((weak)) int carm_latency_at(struct carm_latency_run *run, int node,
                                           struct carm_latency *out, struct carm_err *err)
 {
-    static const double whole = 0.99; /* of the pages; chosen by hand */
+    static const double whole = 0.99; /* least share of the pages on the node; chosen by hand */
     struct memory m = {.run = run, .first = 1, .bound = true, .node = node};
     struct point p;
     *out = (struct carm_latency){.level = "DRAM",

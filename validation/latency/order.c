@@ -31,14 +31,14 @@ size_t carm_chase_lines(enum carm_latency_order order, uint64_t page_bytes, uint
     return (size_t)(set_bytes / (order == CARM_LATENCY_PAGES ? page_bytes : CARM_LINE_BYTES));
 }
 
-/* The line of page p: the first caches choose their set by the bits within 4 KiB, the second ones by more. */
+/* The line of page p: L1 caches choose their set by address bits within 4 KiB, L2 caches by more bits. */
 static uint32_t line_of_page(uint64_t p, uint64_t lines_in_page)
 {
     const uint64_t small = 4096 / CARM_LINE_BYTES;
     return (uint32_t)(p * lines_in_page + (p % small + p / small * small) % lines_in_page);
 }
 
-/* The lines that a chase visits are one of `step` units each: a unit is a line, or a page of order "lines". */
+/* Of each `step` units a chase visits one; a unit is a line, or with order "lines" a page. */
 static size_t step_of(enum carm_latency_order order, uint64_t page_bytes, uint64_t set_bytes,
                       size_t most)
 {

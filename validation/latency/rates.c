@@ -10,18 +10,20 @@
 
 enum {
     REPS = 9, /* of a millisecond each */
-    /* before them: the kernel's zeros leave the caches, and the first ten took up to twice as long */
+    /* repetitions before: they evict the kernel's zeros from the caches; the first ten took up to twice as long */
     WARM = 10,
     PAGE = 4096,
-    /* each pass is over every 17th page, so that no two accesses in a row read one line of a table, which has 8 pages */
+    /* each pass accesses every 17th page, so that consecutive accesses need different lines of a table (8 pages
+     * each) */
     PASSES = CARM_WALK_WIDE + 1,
-    STRIDE = PASSES * PAGE + CARM_LINE_BYTES, /* neighbours are of other sets of L1 */
+    STRIDE = PASSES * PAGE + CARM_LINE_BYTES, /* consecutive accesses are in different sets of L1 */
 };
 
-/* Tables of 4 KiB pages have 1 byte for 512: of half a GiB, 1 MiB, which is more than most L2 have. On a Zen 4 guest with
- * 1 MiB of L2, ns a load: of 64 MiB 6.7, of 128 MiB 7.1, of 256 MiB 7.3, of 512 MiB 9. */
+/* Page tables have 1 byte for 512 bytes of 4 KiB pages: 1 MiB for half a GiB, more than most L2. On a Zen 4 guest with
+ * 1 MiB of L2, ns a load: 6.7 with 64 MiB, 7.1 with 128 MiB, 7.3 with 256 MiB, 9 with 512 MiB. */
 static const uint64_t wanted_bytes = (uint64_t)512 << 20;
-static const uint64_t least_bytes = (uint64_t)256 << 20; /* less is as the rate of far pages */
+static const uint64_t least_bytes = (uint64_t)256
+                                    << 20; /* with less, the rate equals that of far pages */
 
 void carm_latency_pass(char *at, size_t n, size_t stride, enum carm_latency_pass how)
 {

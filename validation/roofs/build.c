@@ -18,7 +18,7 @@ void carm_build_calibrate(struct carm_build_set *s)
 {
     carm_build_use(s);
     carm_build_wait(s, CARM_WAIT_CURVE);
-    /* share of the budget: with 193 threads on 2 processors the calibration took 2 s of 10 */
+    /* largest share of the budget: with 193 threads on 2 processors the calibration took 2 s of 10 */
     static const double most = 0.03;
     const struct carm_deadline deadline = s->team->deadline;
     s->team->deadline =

@@ -24,7 +24,7 @@ struct ceilings {
     const struct carm_build *build;
     const struct carm_build_levels *levels; /* of the set's threads */
     double more_seconds;                    /* for further rounds of doubtful ceilings */
-    struct carm_roofs *roofs;               /* the ceilings go here */
+    struct carm_roofs *roofs;               /* to which the ceilings are added */
     const struct carm_code *dot;            /* the best streaming read; NULL = not known yet */
 };
 
@@ -101,7 +101,7 @@ static void describe(const struct carm_series *s, const struct carm_pooled *pool
         say(ceiling, "not measured: the budget was over");
         return;
     }
-    if (!(pooled->rate > 0.0)) { /* a time below the empty code's has no rate */
+    if (!(pooled->rate > 0.0)) { /* no rate: the time was below the empty code's */
         say(ceiling, "not measured: the machine was too busy to time it");
         return;
     }
@@ -178,8 +178,8 @@ static int begin(const struct ceilings *c, int threads, const char *name, struct
 static const char no_memory[] = "not measured: memory is not among the levels of this build "
                                 "(--levels, --memory)";
 
-/* Working set of one thread for codes that read a part of its lines in a lap: a lap alone should leave
- * the last cache, as far as the buffers go. caches: last caches that it should hold */
+/* Working set of one thread for codes that read only some of its lines in a lap: the lines of one lap should exceed
+ * the last cache, if the buffers have room. caches: size of these lines, in last caches */
 static uint64_t far_set(const struct ceilings *c, const struct carm_team *team, unsigned caches,
                         struct carm_ceiling_roof *ceiling)
 {
@@ -222,11 +222,11 @@ static int measure_point(struct ceilings *c, struct carm_team *team,
         }
     }
     carm_observer_advance(c->build->observer, seconds_of(c->build, memory, point->ncodes));
-    return point->group == CARM_CEILING_TRAFFIC ? 0 /* only its code was looked for */
+    return point->group == CARM_CEILING_TRAFFIC ? 0 /* only its code was needed */
                                                 : carm_ceilings_add(c->roofs, &ceiling, err);
 }
 
-/* A.1.2: a set so small that a snoop filter can still follow it, and yet past the last cache. */
+/* A.1.2: a set larger than the last cache, but small enough for a snoop filter. */
 static int measure_small_set(struct ceilings *c, struct carm_team *team, struct carm_err *err)
 {
     struct carm_ceiling_roof ceiling = unmeasured(CARM_CEILING_MEMORY, "small set");

@@ -330,11 +330,11 @@ static int check_precisions(struct carm_build_config *c, const struct carm_cpu *
     return 0;
 }
 
-/* The default ISAs: the widest and tiles with all roofs, and avx2, sse and scalar beside them. A
- * core may execute 64-byte vectors in two halves and then moves more bytes in a cycle with 32-byte
- * ones: 95 to 81 from L1 on Zen 4, and 5 to 23% more from memory (docs/results.md). Most programs
- * are scalar or SSE code. A quick build has no time for these: of 56 roofs with two threads 24 to
- * 32 were left out; carm run and place measure what a program needs. */
+/* The default ISAs: the widest and tiles with all roofs, and avx2, sse and scalar with some. A core
+ * that executes 64-byte vectors in two halves moves more bytes in a cycle with 32-byte vectors: 95
+ * instead of 81 from L1 on Zen 4, and 5 to 23% more from memory (docs/results.md). Most programs are
+ * scalar or SSE code. A quick build has no time for these ISAs: of 56 roofs with two threads 24 to 32
+ * were left out; carm run and place measure the set that a program needs. */
 static void choose_isas(struct carm_build_config *c, const struct carm_cpu *cpu)
 {
     static const enum carm_isa beside[] = {CARM_AVX2, CARM_SSE, CARM_SCALAR};
@@ -363,7 +363,7 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     } else {
         choose_isas(c, cpu);
     }
-    /* a quick build has no time for sp (above) */
+    /* a quick build has no time for sp, see choose_isas */
     const char *precision = words->precision ? words->precision : c->quick ? "dp" : "dp,sp";
     rc = rc ? rc : carm_list_each(precision, "precision", take_precision, &r, err);
     c->nleading = words->precision ? c->nprecisions : 1;
@@ -385,7 +385,9 @@ int carm_build_configure_codes(struct carm_build_config *c, const struct carm_bu
     return rc ? rc : check_together(c, cpu, words->ops != NULL, err);
 }
 
-enum { SEARCH_LONGER = 4 }; /* times the budget, for five times the candidates */
+enum {
+    SEARCH_LONGER = 4
+}; /* factor of the budget with a search, which has five times the candidates */
 
 int carm_build_configure(struct carm_build_config *c, const struct carm_build_words *words,
                          const struct carm_cpu *cpu, struct carm_topo *topo, struct carm_err *err)
@@ -408,7 +410,7 @@ int carm_build_configure(struct carm_build_config *c, const struct carm_build_wo
     rc = rc ? rc
             : carm_budget_parse(words->budget, CARM_BUDGET, c->quick, c->reps, &c->budget_seconds,
                                 err);
-    /* the machine's own are in its own model */
+    /* latencies of the whole machine are in its own model, not in a place's */
     c->latency = words->latency ? strcmp(words->latency, "no") != 0
                                 : !c->quick && !*topo->on && !*topo->layout;
     if (!rc && words->latency && c->latency && strcmp(words->latency, "yes") != 0) {

@@ -12,7 +12,7 @@
 
 /* On a quiet Zen 4 a set takes 1 s (docs/results.md); beside busy processes, at most this. */
 static const double most_seconds = 4.0;
-static const double watch_seconds = 0.1; /* as a quick build */
+static const double watch_seconds = 0.1; /* as long as in a quick build */
 
 bool carm_build_lacks(const struct carm_model *model, const char *isa, const char *precision,
                       int threads, const struct carm_cpu *cpu, const struct carm_topo *topo,
@@ -68,7 +68,7 @@ static uint64_t take_levels(const struct carm_model *model, const struct carm_to
     return largest;
 }
 
-/* As the command line would name them: the operations of a default build that the ISA has.
+/* Configures the set as by the command line: with the operations of a default build that the ISA has.
  * returns -CARM_ENOTSUP and others of carm_build_configure */
 static int configure(struct carm_build_config *config, const struct carm_model *model,
                      const struct carm_build_lack *lack, const struct carm_host *host,
@@ -95,7 +95,8 @@ static int configure(struct carm_build_config *config, const struct carm_model *
     return carm_build_configure(config, &words, &host->cpu, host->topo, err);
 }
 
-/* A set that lacks a level, for the machine was too busy, would stand for whole ones in pictures and studies. */
+/* Whether no level is missing, as on a machine that was too busy: pictures and studies would treat the set as
+ * complete. */
 static bool is_whole(const struct carm_roofs *roofs, const struct carm_build_levels *levels,
                      const char *mix)
 {

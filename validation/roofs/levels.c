@@ -14,8 +14,8 @@
 #define KIB ((uint64_t)1 << 10)
 #define MIB ((uint64_t)1 << 20)
 
-/* Seconds of a repetition, about half the targets of roofs (harness/machine/search.c), since a curve
- * has many points: up to the last cache, and beyond it. */
+/* Seconds of a repetition up to the last cache, and beyond it: about half the targets of roofs
+ * (harness/machine/search.c), since a curve has many points. */
 static const double target_near = 5e-6;
 static const double target_far = 10e-6;
 
@@ -118,7 +118,7 @@ static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_b
     return hi < 1.07 * lo;
 }
 
-/* Repetitions of one round of a curve's point: at least, and where so many were asked for. */
+/* Repetitions of one round of a curve's point: the least number, and the usual one if enough are asked for. */
 enum { LEAST_REPS = 32, USUAL_REPS = 128 };
 
 size_t carm_build_sweep_rounds(size_t reps, size_t *each)
@@ -161,7 +161,7 @@ static double time_of(const struct carm_model *model)
     return end && !*end ? (double)timegm(&tm) : 0.0;
 }
 
-/* Adds the same point of the model before, as CARM_ROUNDS_MIN rounds. */
+/* Adds the same point of the earlier model, as CARM_ROUNDS_MIN rounds. */
 static void add_before(const struct carm_build_sweep *sweep, struct carm_series *point)
 {
     const struct carm_model *before = sweep->set->build->before;
@@ -251,7 +251,7 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
 {
     int rc = 0;
     carm_build_use(sweep->set);
-    /* of a part of the points, which are in doubt, each waits at any time */
+    /* rounds of doubtful points only: each may wait for own cores at any time */
     const bool part = lo > 0.0 || hi < INFINITY;
     const bool early = carm_build_has_time(sweep->set->build, CARM_CURVES_SHARE);
     sweep->set->team->patience_seconds = part || early ? CARM_WAIT_CURVE : 0.0;
@@ -263,7 +263,7 @@ int carm_build_sweep_round(struct carm_build_sweep *sweep, double lo, double hi,
     return rc;
 }
 
-/* A round's rate, at the clock of the others where it wanders. */
+/* A round's rate, scaled to a common clock if the core clock wanders. */
 static double rate_of(const struct carm_series *p, size_t i)
 {
     return carm_round_rate_at(&p->rounds[i], p->shared, p->clock_hz ? *p->clock_hz : 0.0);
@@ -350,8 +350,8 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
     /* Inside the plateau, clear of the cache before it and of its own end. A cache of the
      * reported size is tried beyond its plateau, too: some prefetchers start only there, and a
      * larger set never profits from the cache before. A cache of one thread has the reported
-     * size even when the curve ends early: the curve was disturbed. Of the last cache, others
-     * take a part: the smaller the set, the fewer of its lines they evict. */
+     * size even when the curve ends early: the curve was disturbed. Other programs take a part of
+     * the last cache: the smaller the set, the fewer of its lines they evict. */
     const double lo = fmax(r->lo, 1.5 * below);
     const bool as_reported = os > 0.0 && r->knee > 0.67 * os;
     const double hi = as_reported ? fmin(r->hi, 0.9 * os) : r->hi;
@@ -406,7 +406,7 @@ static void describe(struct carm_build_level *l, bool dram, double largest, doub
     }
 }
 
-/* Takes over the range of a cache from fewer threads. A level that was recalled has a working set and no range. */
+/* Borrows the range of a cache from fewer threads. A recalled level (recall_levels) has a working set and no range. */
 static void borrow(const struct carm_topo *topo, int threads, size_t level,
                    const struct carm_build_levels *fewer, struct carm_build_level *l)
 {
@@ -452,7 +452,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             bandwidth[i] *= usual / clocks[i];
         }
     }
-    if (!known) { /* the OS reports no cache: every plateau but the last is a cache */
+    if (!known) { /* the OS reports no cache: every plateau except the last is a cache */
         struct carm_plateau p[CARM_LEVELS_MAX];
         size_t found = carm_levels_plateaus(x, bandwidth, n, p, CARM_LEVELS_MAX);
         for (; caches + 1 < found; caches++) {

@@ -10,10 +10,10 @@
 #include "validation/roofs/ceilings.h"
 #include "validation/series.h"
 
-/* Of one pair, mostly for the pages and the order of the chase: 0.3 s with 128 MiB on a Zen 4 */
+/* Estimate for one pair, mostly for touching pages and the order of the chase: 0.3 s with 128 MiB on a Zen 4 */
 static const double pair_seconds = 0.5;
 static const double most_seconds = 10.0;
-/* of a buffer's pages that are on the asked node */
+/* least share of a buffer's pages that must be on the requested node; chosen by hand */
 static const double whole = 0.99;
 
 static const struct carm_numa_node *node_at(const struct carm_numa_node *nodes, size_t n, int node)
@@ -93,7 +93,7 @@ static void order_node(const struct carm_topo *topo, const struct carm_numa_node
     }
 }
 
-/* Why pages are elsewhere. returns whether they are */
+/* Notes that pages are on another node. returns whether they are */
 static bool note_place(struct carm_numa_pair *p, double share)
 {
     if (share >= 0.0 && share < whole && !*p->note) {
@@ -159,7 +159,7 @@ static int stream(struct numa *m, const struct carm_topo *topo, struct carm_numa
 static int chase(struct numa *m, const struct carm_topo *topo, struct carm_numa_pair *p,
                  struct carm_err *err)
 {
-    struct carm_host host = *m->host; /* borrows all but the order of threads */
+    struct carm_host host = *m->host; /* borrows everything except the order of threads */
     struct carm_topo order = *topo;
     struct carm_latency_run run = {
         .options = {.quick = true, .memory_bytes = m->build->config->memory_bytes},
@@ -188,7 +188,7 @@ static int measure_pair(void *arg, const struct carm_numa_node *from,
                         struct carm_err *err)
 {
     struct numa *m = arg;
-    struct carm_topo topo = *m->build->topo; /* borrows all else */
+    struct carm_topo topo = *m->build->topo; /* borrows everything except the order of threads */
     char where[32] = "interleaved pages";
     topo.order = malloc((size_t)topo.pus * sizeof *topo.order);
     if (!topo.order) {

@@ -28,8 +28,8 @@ static const struct memory_variant memory_variants[] = {
     {24, 0, CARM_ORDER_BLOCK, 2, 0},   {48, 0, CARM_ORDER_BLOCK, 1, 4},
 };
 
-/* Chains: latency x pipes must be covered; rounds: the loop's own two instructions are spread. The first is what a
- * build takes that has no time to compare them: with 8 chains, mad reaches 63% on Zen 4. */
+/* Chains: as many as latency x pipes, or more. Rounds: the more, the less the loop's two control instructions weigh. A
+ * build without time for comparisons uses the first variant: with 8 chains, mad reaches 63% on Zen 4. */
 struct compute_variant {
     unsigned chains, rounds;
 };
@@ -37,7 +37,7 @@ static const struct compute_variant compute_variants[] = {
     {14, 4}, {14, 8}, {8, 3}, {8, 6}, {10, 2}, {10, 4}, {10, 8}, {12, 4}, {16, 3}, {20, 4}};
 enum { COMPUTE_VARIANTS = sizeof compute_variants / sizeof *compute_variants };
 
-/* The divider executes one operation after the other: the length of the loop hardly matters. */
+/* The divider executes one operation after another, so the length of the loop hardly matters. */
 static const struct compute_variant divider_variants[COMPUTE_VARIANTS] = {{8, 2}, {12, 1}};
 
 /* For tiles: a product starts every 16 cycles and takes 52, so 4 chains are enough.
@@ -117,7 +117,7 @@ static size_t add_searched(struct carm_code_spec *out, const struct carm_code_sp
     return n;
 }
 
-/* Of tiles, each of which is 16 lines. */
+/* Variants for tiles, each of which has 16 lines. */
 static const struct memory_variant tile_variants[] = {
     {2, 0, CARM_ORDER_UNIT, 0, 0},    {3, 0, CARM_ORDER_UNIT, 0, 0},
     {4, 0, CARM_ORDER_UNIT, 0, 0},    {6, 0, CARM_ORDER_UNIT, 0, 0},
@@ -232,7 +232,7 @@ static void add_tlp(struct ceilings *p, enum carm_op op)
     add_ceiling(p, CARM_CEILING_IN_CORE, CARM_CEILING_CORE, name, &s, 1);
 }
 
-/* As many chains as latency x pipes needs: 8 where both are 4 and 2. */
+/* Adds a ceiling with as many chains as latency x pipes needs: 8 with a latency of 4 and 2 pipes. */
 static void add_parallel(struct ceilings *p, const char *stage, enum carm_isa isa, enum carm_op op)
 {
     static const struct {
@@ -326,7 +326,7 @@ static struct carm_code_spec streaming(const struct ceilings *p, enum carm_kind 
                                .precision = p->precision,
                                .mix = {.loads = loads, .stores = stores},
                                .units = 8};
-    if (s.units * vector < LINE_BYTES) { /* whole lines in an iteration */
+    if (s.units * vector < LINE_BYTES) { /* an iteration needs whole lines */
         s.units = LINE_BYTES / vector;
     }
     if (kind == CARM_KIND_C) {
@@ -337,8 +337,8 @@ static struct carm_code_spec streaming(const struct ceilings *p, enum carm_kind 
     return s;
 }
 
-/* Adds a stream without software prefetch, and the best of several prefetch distances. These
- * include none: prefetching slows a processor that prefetches well by itself. */
+/* Adds a stream without software prefetch, and the best of several prefetch distances, among them
+ * no prefetch: prefetching slows a processor that prefetches well by itself. */
 static void add_tuned(struct ceilings *p, enum carm_ceiling_group group, const char *name,
                       struct carm_code_spec s)
 {
@@ -491,7 +491,7 @@ size_t carm_build_plan_specs(const struct carm_build_config *config, const struc
             }
             for (size_t m = 0; m < config->nmixes && p < config->nleading; m++) {
                 if (i >= config->nwhole && config->mixes[m].nontemporal) {
-                    continue; /* none in L1 */
+                    continue; /* not in L1 */
                 }
                 base.kind = CARM_KIND_A;
                 base.mix = config->mixes[m];
@@ -529,7 +529,7 @@ static int mark_searched(struct carm_build_plan *plan, const struct carm_build_c
         return carm_fail(err, CARM_ENOMEM, "not enough memory to plan the test codes");
     }
     carm_build_plan_specs(&usual, cpu, specs, &nroofs);
-    for (size_t i = 0, k = 0; i < plan->nroofs; i++) { /* the same order */
+    for (size_t i = 0, k = 0; i < plan->nroofs; i++) { /* both plans have the same order */
         char name[CARM_CODE_NAME_MAX] = "";
         if (k < nroofs) {
             carm_code_name(&specs[k], name);

@@ -97,7 +97,7 @@ static int add_roofs(const struct carm_build_job *j, struct carm_build_set *set,
     if (!carm_cpu_has_precision(j->build->cpu, isa, precision)) {
         return 0;
     }
-    bool any = false; /* of the set was measured before the budget ended */
+    bool any = false; /* a roof of the set was measured before the budget ended */
     for (size_t i = 0; i < j->n; i++) {
         const struct carm_build_roof *r = &j->roofs[i];
         any =

@@ -20,9 +20,9 @@ enum {
     LAST_CUT = 5,         /* ... and after which only one is left */
     FEWEST = 4,           /* rounds that run even after the deadline of the rounds */
     MORE = 3,             /* most rounds of a point, in multiples of the planned rounds ... */
-    MORE_SHARED = 2,      /* ... and of shared resources, whose state outlasts a build */
+    MORE_SHARED = 2,      /* ... and for shared resources, whose state lasts longer than a build */
     BARREN = 5,           /* repeated rounds without effect after which a roof gets no more */
-    CLOCKS = 4096,        /* rounds that tell whether the core clock wanders */
+    CLOCKS = 4096,        /* most rounds from which it is decided whether the core clock wanders */
     PROMPT = 2,           /* repeated rounds of the roofs that a plot shows, per repeated round of
                            * the others */
 };
@@ -32,12 +32,13 @@ enum {
  * search's runs are shorter. */
 static const double final_margin = 0.04;
 static const double round_margin = 0.01;
-/* Of operations, one code for each number of chains is a finalist: loops of other lengths are alike, and in a bad moment
- * two loops of mad with 14 chains left out the one with 12, which is 5% faster in rounds. Codes of one instruction differ
- * in the number of chains alone, and their fastest runs by 0.1%: one of those that are as fast is enough. */
+/* For an operation, one code of each number of chains becomes a finalist: loops of different lengths are equally
+ * fast, and once two loops of mad with 14 chains displaced the loop with 12, which is 5% faster in rounds. Codes of
+ * one instruction differ only in the number of chains, and their fastest runs by 0.1%: of codes within this margin,
+ * one is enough. */
 static const double equal_margin = 0.003;
-/* A code of the model before stays unless another code is better by more, since its rounds would
- * be lost. Equal codes differ by as much (code_floor). */
+/* A code of the earlier model stays unless another code is better by more than this, since its rounds
+ * would be lost. Equal codes differ by this much (code_floor). */
 static const double known_margin = 0.005;
 
 /* Variation between builds, relative: of a core's own rate by the choice among equal codes, and
@@ -45,7 +46,7 @@ static const double known_margin = 0.005;
 static const double code_floor = 0.005;
 static const double page_floor = 0.02;
 
-/* How much slower than a rule demands a roof may be: a core's own rates repeat within 1%, those of computation
+/* By how much a roof may be slower than a rule demands. A core's own rates repeat within 1%, rates of computation
  * within 0.2%. `mad` of a quick build stayed in a schedule of 97.6% with two threads (115.4 of 118.2 Gflop/s). */
 static const double rule_slack = 0.03;
 static const double rule_slack_peak = 0.015;
@@ -80,7 +81,7 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
     if (carm_team_is_over(r->set->team)) {
         carm_build_limit(r->set->build, r->set->team, CARM_SHAPES_END);
     }
-    /* a set of fewer threads, or of a model before, may be larger than the least buffer */
+    /* a set of fewer threads, or of an earlier model, may be larger than the smallest buffer */
     const uint64_t room = carm_team_room(r->set->team);
     const uint64_t most = room > CARM_TEAM_SPARE ? room - CARM_TEAM_SPARE : room;
     carm_series_open(s, r->set->team, code, set_bytes < most ? set_bytes : most, target_of(r),
@@ -90,7 +91,7 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
     s->clock_hz = &r->set->clock_hz;
 }
 
-/* Whether the roof is of a precision beside the leading ones. */
+/* Whether the roof's precision is beyond the nleading ones. */
 static bool is_beside_precision(const struct carm_build_roof *r)
 {
     const struct carm_build_config *c = r->set->build->config; // NOLINT: each roof has its set
@@ -101,8 +102,8 @@ static bool is_beside_precision(const struct carm_build_roof *r)
     return precision >= c->nleading;
 }
 
-/* Whether the roof is of an ISA beside the widest or a precision beside the leading ones, which get
- * fewer rounds and candidates. */
+/* Whether the roof's ISA is beyond the nwhole first or its precision beyond the nleading first: such roofs
+ * get fewer rounds and candidates. */
 static bool is_beside(const struct carm_build_roof *r)
 {
     const struct carm_build_config *c = r->set->build->config;
@@ -153,15 +154,15 @@ static int announce(const struct carm_build_roof *r, const char *doing, struct c
     return carm_observer_check(r->set->build->observer, err);
 }
 
-/* Whether the roof gets fewer finalists: of an ISA or precision beside the leading ones, or another mix of a level
- * that threads share, since plots show the first mix. */
+/* Whether the roof gets fewer finalists: it is beside (is_beside), or has another mix than the first on a level that
+ * threads share, since plots show the first mix. */
 static bool is_brief(const struct carm_build_roof *r)
 {
     return is_beside(r) || (!is_main(r) && !is_private(r));
 }
 
-/* Most finalists. Loops of several operations have schedules in which a round can stay (scalar mad with 14 chains 7.5%
- * below its fastest look), so that no number of chains may be lost. */
+/* The largest number of finalists. Loops of several operations have slow schedules in which a round can stay
+ * (scalar mad with 14 chains 7.5% below its fastest look), so a code of each number of chains must stay. */
 static size_t most_finalists(const struct carm_build_roof *r)
 {
     const bool schedules = !r->memory && carm_ops[r->op].nturns > 1;
@@ -281,7 +282,8 @@ static size_t keep_known(const struct carm_build_roof *r, const struct carm_code
     return finalists;
 }
 
-/* The working set that another roof of a shared level chose first, since a set's place decides for every code. 0 = none */
+/* The working set that another roof of a shared level has chosen: the set's place in memory matters for every code. 0 =
+ * none */
 static uint64_t set_chosen(const struct carm_build_job *j, const struct carm_build_roof *r)
 {
     for (size_t i = 0; i < j->n && is_brief(r) && !is_private(r); i++) {
@@ -334,7 +336,7 @@ static void search_memory(const struct carm_build_job *j, struct carm_build_roof
     }
 }
 
-/* Computation of a precision beside the leading ones takes the codes of the leading one: a loop that
+/* Roofs of computation in a further precision take the codes of the leading precision: a loop that
  * covers latency and pipes of dp covers those of sp, whose instructions use the same units.
  * returns whether there were any */
 static bool take_leading_codes(const struct carm_build_job *j, struct carm_build_roof *r)
@@ -429,8 +431,8 @@ static const struct carm_roofs *roofs_before(const struct carm_build_roof *r)
                   : NULL;
 }
 
-/* The series for the rounds of a code of the model before: the finalist with the same code and a
- * set within a tenth, or one more series. NULL = the code does not exist any more. */
+/* The series for the rounds of a code of the earlier model: of the finalist with the same code and a
+ * set within a tenth, or a new series. NULL = the code does not exist any more. */
 static struct carm_series *series_before(struct carm_build_roof *r, const char *name,
                                          uint64_t set_bytes)
 {
@@ -452,7 +454,7 @@ static struct carm_series *series_before(struct carm_build_roof *r, const char *
 static void take_over(struct carm_series *s, const struct carm_round *rounds, size_t n,
                       const struct carm_spread *spread, uint64_t reps)
 {
-    const size_t room = CARM_ROUNDS_MAX / 2; /* the other half is for today */
+    const size_t room = CARM_ROUNDS_MAX / 2; /* the other half is for rounds of this build */
     const size_t from = n > room ? n - room : 0;
     if (!s || n == 0) {
         return;
@@ -574,8 +576,8 @@ static void note_gain(struct carm_build_roof *r, const double *rates)
     }
 }
 
-/* Keeps the finalists that can still be the best. With unsound rounds, all stay, unless only one
- * may be left: then the best so far, once each has some rounds.
+/* Keeps the finalists that can still be the best. With unsound rounds, all stay; if only one may be
+ * left, the best so far stays when each has some rounds.
  * most  most finalists to keep */
 static void cut(const struct carm_build_job *j, struct carm_build_roof *r, size_t most)
 {
@@ -620,9 +622,9 @@ static int run_rounds(struct carm_build_job *j, struct carm_err *err)
     const struct carm_deadline deadline = team->deadline;
     for (size_t round = 0; round < j->rounds && !carm_team_is_over(team); round++) {
         if (round >= FEWEST && !carm_build_has_time(j->build, CARM_ROUNDS_SHARE)) {
-            return 0; /* the rest of the time is for roofs that need more rounds */
+            return 0; /* the remaining time is for roofs that need more rounds */
         }
-        for (size_t i = 0; i < j->nsets; i++) { /* the empty code's time has rounds, too */
+        for (size_t i = 0; i < j->nsets; i++) { /* the empty code is measured in each round, too */
             carm_build_calibrate(&j->sets[i]);
         }
         note_clocks(j);
@@ -636,7 +638,7 @@ static int run_rounds(struct carm_build_job *j, struct carm_err *err)
                 return rc;
             }
             if (round ==
-                0) { /* each roof has its part of the time; a figure of few repetitions is better
+                0) { /* each roof gets a part of the time; a figure from few repetitions is better
                       * than none */
                 const double ticks = (double)deadline.tsc - (double)carm_clock_now();
                 team->deadline = carm_deadline_within(deadline, ticks / (double)(j->n - i));
@@ -653,15 +655,15 @@ static int run_rounds(struct carm_build_job *j, struct carm_err *err)
 
 /* ---- rules ---- */
 
-/* At the same clock. */
+/* The rate of one thread, at the same clock. */
 static double per_core(const struct carm_build_roof *r)
 {
     const double clock = r->pooled.clock_hz > 0.0 ? r->pooled.clock_hz : 1.0;
     return r->pooled.rate / r->set->threads / clock;
 }
 
-/* Judges the roofs of fewer and of more threads by the rules between them: there is none where some of the more are on
- * a slower kind of core, as all have the same work. returns the number of roofs that break a rule */
+/* Judges two roofs by the rules between fewer and more threads. There are no rules if some of the more threads are on a
+ * slower kind of core, as all threads have equal work. returns the number of roofs that break a rule */
 static size_t check_pair(struct carm_build_roof *fewer, struct carm_build_roof *more)
 {
     const struct carm_topo *topo = fewer->set->build->topo;
@@ -723,8 +725,8 @@ size_t carm_build_check_roofs(struct carm_build_roof *roofs, size_t n)
 
 /* ---- more rounds ---- */
 
-/* Counts repeated rounds without effect: the figure became neither sound nor its interval narrower.
- * before: the figure without the last round */
+/* Counts repeated rounds without effect: the figure did not become sound, and its interval not narrower.
+ * before  the figure without the last round */
 static void note_gain_of_round(struct carm_build_roof *r, const struct carm_pooled *before)
 {
     const double width = before->ci95.hi - before->ci95.lo;
@@ -746,8 +748,8 @@ static bool needs_more(const struct carm_build_job *j, const struct carm_build_r
             carm_series_is_doubtful(s, &r->pooled, slack));
 }
 
-/* A roof that breaks a rule with another number of threads may have the wrong code: it gets a
- * series of the other's code. */
+/* Adds a series of another roof's code: a roof that breaks a rule with another number of threads may have
+ * the wrong code. */
 static void adopt_code(const struct carm_build_job *j, struct carm_build_roof *r)
 {
     for (size_t i = 0; i < j->n && r->nseries < CARM_ROOF_CODES; i++) {
@@ -763,9 +765,9 @@ static void adopt_code(const struct carm_build_job *j, struct carm_build_roof *r
     }
 }
 
-/* One more round of the roofs that need it.
- * all  not only roofs that a plot shows
- * any  out: whether a roof needed one */
+/* Runs one more round of each roof that needs one.
+ * all  false: only roofs that a plot shows
+ * any  out: whether a roof needed a round */
 static int run_again(struct carm_build_job *j, bool all, bool *any, struct carm_err *err)
 {
     *any = false;
@@ -855,12 +857,12 @@ static int add(struct carm_build_job *j, const struct carm_build_roof *roof, str
     add_before(r);
     carm_build_share_code(j->roofs, j->n, r);
     if (is_beside(r) && r->unsearched &&
-        !has_known(r)) { /* the time is for the first ISA's roofs */
+        !has_known(r)) { /* the time for searches is kept for the first ISA's roofs */
         free(r->series);
         j->n--;
         j->dropped++;
     }
-    /* as carm_build_roofs_seconds has it */
+    /* the share that carm_build_roofs_seconds estimates */
     const double searched = is_beside_precision(roof) ? 0.0 : is_beside(roof) ? 0.5 : 1.0;
     carm_observer_advance(j->build->observer, searched * SEARCH_REPS * (target_of(roof) + 1e-6));
     return 0;
@@ -948,12 +950,12 @@ double carm_build_roofs_seconds(const struct carm_build *build)
     double all = 0.0;
     size_t each = 0;
     for (size_t i = 0; i < c->nisas; i++) {
-        const bool whole = i < c->nwhole; /* else few rounds, and half of the candidates */
+        const bool whole = i < c->nwhole; /* false: few rounds, and half of the candidates */
         const double few =
             0.5 * FEWEST * (double)build->reps / (double)carm_rounds_of(build->reps, &each);
         const double reps = whole ? (double)(build->reps + SEARCH_REPS) : few + 0.5 * SEARCH_REPS;
         for (size_t p = 0; p < c->nprecisions; p++) {
-            const bool leading = p < c->nleading; /* else no search */
+            const bool leading = p < c->nleading; /* false: no search */
             all += carm_build_wants_compute(c, i, p)
                        ? (double)c->nops * (leading ? reps : few) * (CARM_TARGET_CORE + 1e-6)
                        : 0.0;

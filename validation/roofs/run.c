@@ -20,9 +20,9 @@
 #include "validation/roofs/scaling.h"
 #include "validation/machine.h"
 
-/* Chooses the code of the curve: the best in the two inner caches among codes with one stream,
- * whose working set is all of its bytes. With several streams, padding takes most of a small
- * set, and every level has more than one plateau. */
+/* Chooses the code of the curve: the best in the two inner caches among codes with one stream, whose
+ * working set has no padding. With several streams, padding takes most of a small set, and every
+ * level has more than one plateau. */
 static const struct carm_code *choose_code(struct carm_build_set *s)
 {
     const struct carm_build_config *c = s->build->config;
@@ -100,8 +100,8 @@ static int find_levels(struct carm_build_sweep *sweep, const struct carm_build_l
     return rc;
 }
 
-/* Takes working set and end of a level from the model before if the present curve does not show
- * the level, or shows its end far beyond the cache while the model before has it within. */
+/* Takes working set and end of a level from the earlier model, if the present curve does not show
+ * the level, or shows its end far beyond the cache while the earlier model has it within. */
 static void recall_levels(struct carm_build_set *s, enum carm_isa isa)
 {
     const struct carm_model *before = s->build->before;
@@ -309,7 +309,7 @@ static size_t count_roofs(const struct carm_build_config *c, const struct carm_c
     return n;
 }
 
-/* Of --scaling; 0 = not asked for. */
+/* Estimate of the seconds of --scaling; 0 = not asked for. */
 static double scaling_seconds(const struct carm_build *build)
 {
     struct carm_scaling_plan plan = {.seconds = 0.0};
@@ -378,21 +378,21 @@ bool carm_build_inherits(const struct carm_build_config *config, const struct ca
     return same;
 }
 
-/* Divides the budget: its end, the parts of the ceilings, the scaling, latencies and memory domains (estimated seconds, 0
- * = none), and the repetitions. The requested repetitions are kept if their estimate is at most
- * half of the time, else reduced in proportion. */
+/* Divides the budget: its end, the parts of the ceilings, the scaling, latencies and memory domains (estimated
+ * seconds, 0 = none), and the repetitions. The requested repetitions are kept if their estimate is at most half of
+ * the time, else reduced in proportion. */
 static void plan_time(struct carm_build *build, double latency, double numa)
 {
     enum { FEWEST = 64 };
-    /* most of the budget for ceilings and latencies; chosen by hand */
+    /* largest shares of the budget for ceilings and latencies; chosen by hand */
     static const double ceilings_most = 0.4;
     static const double latency_most = 0.5;
-    static const double scaling_most = 0.4; /* of the rest */
+    static const double scaling_most = 0.4; /* largest share of the rest; chosen by hand */
     /* share of the roofs' time that is planned: the rest is for further rounds on a busy machine */
     static const double planned = 0.5;
     const struct carm_build_config *c = build->config;
     const double seconds = fmax(c->budget_seconds, CARM_BUDGET_LEAST);
-    /* twice the estimate; nothing in a budget that is too short. Memory domains have a bound of their own */
+    /* twice the estimate for latencies; nothing in a budget that is too short. Memory domains have their own limit */
     const double wanted = 2.0 * latency + numa;
     const double reserved = wanted < latency_most * seconds ? wanted : 0.0;
     double scaling = 0.0;
@@ -420,7 +420,7 @@ static void plan_time(struct carm_build *build, double latency, double numa)
 void carm_build_foresee(const struct carm_build_config *config, const struct carm_host *host,
                         struct carm_build_outlook *out)
 {
-    const struct carm_clock clock = {.tsc_hz = 1e9}; /* the plan is in seconds: any rate */
+    const struct carm_clock clock = {.tsc_hz = 1e9}; /* any frequency: the plan is in seconds */
     const struct carm_latency_options latencies = {.quick = config->quick,
                                                    .memory_bytes = config->memory_bytes};
     struct carm_observer quiet = {0};
@@ -443,8 +443,8 @@ void carm_build_foresee(const struct carm_build_config *config, const struct car
     }
 }
 
-/* A quick build adds its rounds to those of a full model. A full build measures anew after a quick one, whose working
- * sets come from fewer points. */
+/* Whether the rounds of the earlier model count. A quick build continues a full model. A full build does not continue a
+ * quick model, whose working sets come from fewer points. */
 static bool continues(const struct carm_build_config *config, const struct carm_model *before)
 {
     return before && (config->quick || !before->config.quick);

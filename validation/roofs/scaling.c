@@ -13,8 +13,8 @@
 #include "validation/roofs/levels.h"
 #include "validation/series.h"
 
-/* A quarter of the repetitions of a roof: 2048 in 8 rounds repeat within 1% in private caches and within 5% in shared
- * ones, as the intervals say. */
+/* A point has a quarter of a roof's repetitions: by the intervals, 2048 repetitions in 8 rounds repeat within 1% in
+ * private caches and within 5% in shared ones. */
 enum { SHARE_OF_REPS = 4, LEAST_REPS = 64, PLACES = 8, TRIES = 3 };
 
 static size_t reps_of(const struct carm_build *build)
@@ -23,7 +23,7 @@ static size_t reps_of(const struct carm_build *build)
     return reps > LEAST_REPS ? reps : LEAST_REPS;
 }
 
-/* Threads of the places that the first threads fill: those of a default build's sets, and of this build's. */
+/* Numbers of threads whose places are noted: those of a default build's sets, and of this build's. */
 static size_t list_places(const struct carm_build *build, int *places, size_t most)
 {
     char words[CARM_TOPO_PLACE_MAX];
@@ -43,7 +43,7 @@ static size_t list_places(const struct carm_build *build, int *places, size_t mo
     return n;
 }
 
-/* The order of spread threads. returns false where it is the usual one; *order is to be freed */
+/* The order of spread threads. returns false if it is the usual order; *order is to be freed */
 static bool spread_order(const struct carm_topo *topo, int **order)
 {
     *order = *topo->layout ? NULL : malloc((size_t)topo->pus * sizeof **order);
@@ -53,7 +53,7 @@ static bool spread_order(const struct carm_topo *topo, int **order)
 
 void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling_plan *out)
 {
-    /* a page that is touched for the first time: bytes of one thread in a second */
+    /* byte/s at which one thread touches pages for the first time */
     static const double touch = 2e9;
     const struct carm_build_config *c = build->config;
     const int most = c->threads[c->nthreads - 1];
@@ -76,7 +76,7 @@ void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling
         out->seconds +=
             run + (double)carm_build_curve_end(build, out->steps[i]) / touch / out->steps[i];
     }
-    /* half of the further runs that there may be, where there are numbers between */
+    /* half of the possible further runs, if there are numbers of threads between the steps */
     const size_t between = (size_t)most - out->n < CARM_SCALING_RUNS / 4 ? (size_t)most - out->n
                                                                          : CARM_SCALING_RUNS / 4;
     out->seconds += run * (double)between;
@@ -98,16 +98,17 @@ uint64_t carm_scaling_set(const struct carm_topo *topo, const struct carm_topo *
     return sharers > 0 && were > 0 ? set_bytes * (uint64_t)were / (uint64_t)sharers : set_bytes;
 }
 
-/* The measured roof that a point continues: of the fewest threads that are as many, else of the most. */
+/* The measured roof that a point continues: of the smallest number of threads that is not smaller, else of the
+ * largest. */
 struct source {
     const struct carm_code *codes[CARM_LIST_MAX]; /* of all sets' roofs, this one's first */
     size_t ncodes;
     uint64_t set_bytes; /* of one thread; 0 = registers alone */
     int threads;
-    double rate; /* of all of them */
+    double rate; /* of all these threads */
 };
 
-/* Candidates: the codes of the same roof of all numbers of threads. returns false where there is none */
+/* Finds the codes of the same roof with all numbers of threads. returns false if there is no such roof */
 static bool find_source(const struct carm_build *build, const struct carm_model *m,
                         const struct carm_scaling *curve, int threads, struct source *out)
 {
@@ -150,7 +151,7 @@ struct scaling {
     double more_seconds; /* for further rounds of doubtful points */
 };
 
-/* Where a level is among the caches: topo->ncaches = memory. */
+/* Index of a level in topo->caches; topo->ncaches = memory. */
 static size_t level_at(const struct carm_model *m, const char *level)
 {
     size_t i = 0;
@@ -190,8 +191,8 @@ static int add_point(struct carm_scaling *c, const struct carm_scaling_point *po
     return 0;
 }
 
-/* The rate below which a point is measured again: of what a core has for itself as much for each thread as with the
- * roof's threads, which are as many or more; of what is shared as much as with fewer threads. */
+/* The rate below which a point is measured again. Private resources: as much for each thread as with the roof's
+ * threads, which are as many or more. Shared resources: as much as with fewer threads. */
 static double least_rate(const struct carm_scaling *curve, const struct source *from, int threads,
                          bool shared)
 {
@@ -224,8 +225,8 @@ static int measure_point(struct scaling *s, struct carm_scaling *curve, const st
     if (from->ncodes > 1) {
         k = carm_measure_best(team, from->codes, from->ncodes, set, target, how, NULL);
     }
-    /* All rounds of a point have the windows that were chosen at its begin, perhaps in a disturbed moment: one of four
-     * builds had 26% of L1 with two threads, its rounds within 1% */
+    /* All rounds of a point use the windows that were chosen at its begin, perhaps in a disturbed moment: one of four
+     * builds had 26% of L1's bandwidth with two threads, in all rounds within 1% */
     const double least = least_rate(curve, from, team->n, shared);
     for (size_t i = 0; i < TRIES && !(pooled.rate >= least) && !carm_team_is_over(team); i++) {
         struct carm_series again;
@@ -239,7 +240,7 @@ static int measure_point(struct scaling *s, struct carm_scaling *curve, const st
         }
     }
     if (!(pooled.n > 0 && pooled.rate > 0.0 && pooled.ci95.lo > 0.0)) {
-        return 0; /* no time, or too short to time */
+        return 0; /* the time is over, or the code is too short to time */
     }
     struct carm_scaling_point p = {.threads = team->n, .rate = pooled.rate, .ci95 = pooled.ci95};
     snprintf(p.code, sizeof p.code, "%s", series.code->name);
@@ -290,7 +291,7 @@ static int measure_step(struct scaling *s, int threads, struct carm_err *err)
     return rc;
 }
 
-/* Takes a point of the first layout where both run on the same CPUs. returns whether they do */
+/* Takes a point of the first layout, if both layouts use the same CPUs. returns whether they do */
 static int take_same(struct scaling *s, const struct carm_scaling *first, size_t nfirst,
                      int threads, bool *same, struct carm_err *err)
 {
@@ -328,7 +329,7 @@ static int measure_layout(struct scaling *s, const struct carm_scaling_plan *pla
         tried[t] = true;
         rc = take_same(s, first, s->n, t, &same, err);
         rc = rc || same ? rc : measure_step(s, t, err);
-        /* the ends first, so that a short time has the whole range */
+        /* the ends first, so that a short time covers the whole range */
         size_t i = 0;
         while (i < plan->n && tried[plan->steps[i]]) {
             i++;
@@ -445,7 +446,7 @@ int carm_build_measure_scaling(const struct carm_build *build, struct carm_model
                                struct carm_err *err)
 {
     struct carm_scaling_plan plan;
-    struct carm_topo other = *build->topo; /* borrows all else */
+    struct carm_topo other = *build->topo; /* borrows everything except the order */
     const char *layout = *build->topo->layout ? build->topo->layout : CARM_SCALING_COMPACT;
     carm_build_plan_scaling(build, &plan);
     int rc = measure_all(build, build->topo, layout, &plan, false, model, err);

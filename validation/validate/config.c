@@ -19,7 +19,7 @@ struct reading {
     struct carm_validate_config *config;
     const struct carm_model *model;
     const struct carm_cpu *cpu;
-    size_t roofs; /* of take_op */
+    size_t roofs; /* argument of take_op: index of the set of roofs */
 };
 
 static int take_level(void *to, const char *word, struct carm_err *err)
@@ -76,7 +76,7 @@ static int add_set(struct carm_validate_config *config, const struct carm_model 
     rc = rc ? rc : find_target(config, &target, &index, err);
     for (size_t i = 0; i < config->nsets && !rc; i++) {
         if (config->sets[i].roofs == roofs && config->sets[i].target == index) {
-            return 0; /* asked for twice */
+            return 0; /* requested twice */
         }
     }
     if (!rc && config->nsets == CARM_VALIDATE_SETS_MAX) {

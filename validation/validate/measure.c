@@ -21,7 +21,7 @@ struct job {
     const struct carm_roofs *roofs;
     struct carm_validation_set set;
     size_t target;
-    const struct carm_code *peak; /* behind the compute roof */
+    const struct carm_code *peak; /* code of the compute roof */
     struct carm_sweep sweep;
 };
 
@@ -55,9 +55,9 @@ double carm_validate_seconds(const struct carm_validate *run, size_t roofs, doub
 /* Measures the issue rate, slots/s, of the best code that keeps the whole width busy. */
 static void measure_issue(struct carm_validate *run, struct carm_team *team)
 {
-    enum { ROUNDS = 3, REPS = 256 }; /* a neighbour's burst must not hide the width */
+    enum { ROUNDS = 3, REPS = 256 }; /* several rounds, as a neighbour may disturb one */
     const struct carm_validate_plan *plan = run->plan;
-    const uint64_t set_bytes = 16384; /* inside any first cache, few ends of passes */
+    const uint64_t set_bytes = 16384; /* fits any L1; large enough for few ends of passes */
     for (size_t i = 0; i < plan->nissue; i++) {
         const struct carm_code *code = &plan->image->codes[plan->first_issue + i];
         struct carm_shape shape;
@@ -201,7 +201,7 @@ static int announce(const struct job *j, const char *level, size_t round, size_t
     return carm_observer_check(j->run->observer, err);
 }
 
-/* Schedules, then rounds of all points.
+/* Chooses schedules, then runs rounds of all points.
  * end  TSC at which the level's time is over; repairs that have begun go on */
 static int measure_points(struct job *j, uint64_t end, struct carm_err *err)
 {
@@ -245,7 +245,7 @@ static int measure_points(struct job *j, uint64_t end, struct carm_err *err)
     }
     for (size_t r = 0; r < rounds && !rc && !carm_team_is_over(team); r++) {
         if (r > CARM_ROUNDS_MIN && !(until(run, end) > rounds_left * share)) {
-            break; /* the rest of the time is for points that need more rounds */
+            break; /* the remaining time is for points that need more rounds */
         }
         team->patience_seconds = until(run, end) > 0.0 ? round_wait : 0.0;
         rc = announce(j, level, r + 1, rounds, err);
@@ -324,7 +324,7 @@ static int measure_level(struct job *j, size_t level, struct carm_validation_roo
         struct carm_validation_roof here = *peak;
         describe_beside(&s->memory, j->team->clock, &beside);
         describe_beside(&s->compute, j->team->clock, &here);
-        *peak = here.beside > peak->beside ? here : *peak; /* the best over the levels, since
+        *peak = here.beside > peak->beside ? here : *peak; /* the best of all levels, since
                                                             * neighbours only slow the peak */
         rc = beside.beside > 0.0 ? carm_validation_add_roof(j->run->model, &beside, err) : 0;
     }

@@ -13,14 +13,14 @@ static const double grid_tolerance = 0.01;
 
 /* The free choices of a schedule; kinds and numbers of instructions are fixed. Lengths of the
  * loop: short loops pay for loop control, long loops exceed the window in which the core finds
- * independent work. Chains: latency x pipes must be covered. More chains give slack. Exactly
- * this number takes each sum directly from the bypass and leaves register ports to stores: on
+ * independent work. Chains: at least latency x pipes. More chains give slack. With exactly this
+ * number, each sum comes directly from the bypass and leaves register ports to stores: on
  * Zen 4 (512-bit FMA: one a cycle, latency 4) a loop of 48 FMA and 4 x (2 loads, 1 store) runs
  * in 48.0 cycles with 4 chains and in 54 with 6. Blocks: fewer turns between reads and writes
  * (512-bit 2:1 in L1 of Zen 4: 76.8 B/cycle unit after unit, 80.8 in blocks of 4). Prefetch
- * distances: four lines, which help a hardware prefetcher that needs an order of lines; 0.5 to 2
- * KiB to replace one. Streams: memory bandwidth is higher when loads and stores have arrays of
- * their own (docs/results.md). */
+ * distances: four lines, to help a hardware prefetcher that needs an order of lines; 0.5 to 2 KiB,
+ * to replace a hardware prefetcher. Streams: memory bandwidth is higher when loads and stores have
+ * separate arrays (docs/results.md). */
 struct schedule {
     unsigned length, chains, prefetch_bytes;
     unsigned block;  /* units whose loads go before their stores; 1 = unit after unit, 0 = all */
@@ -96,7 +96,7 @@ int carm_validate_add_schedules(const struct carm_plan_target *target, const str
         const struct carm_mix lowest = carm_mix_lowest(&s.mix);
         s.streams = schedules[i].arrays * (both ? carm_mix_slots(&lowest) : 2);
         const unsigned whole = schedules[i].arrays * (both ? 1 : 2);
-        if (whole > 1 && s.units % whole != 0) { /* as many of either again */
+        if (whole > 1 && s.units % whole != 0) { /* multiplies units and fps alike */
             s.units *= whole;
             s.fps *= whole;
         }
@@ -121,7 +121,7 @@ int carm_validate_add_issue(struct carm_code_spec *specs, size_t *n, struct carm
     return rc;
 }
 
-/* Whether one of these roofs can be of a code. mix NULL: a compute roof */
+/* Whether a code can be the code of one of these roofs. mix NULL: a compute roof */
 static bool fits_roofs(const struct carm_code_spec *spec, const struct carm_roofs *roofs,
                        const struct carm_mix *mix, const char *op)
 {
