@@ -72,9 +72,32 @@ TEST(sentences)
     assert_string_equal(lines[0], "a domain's own memory: 80.00 GB/s to 100.0 GB/s, 90 ns");
     assert_string_equal(lines[2], "numa:1 is slower than a like domain: 80.00 GB/s of 100.0 GB/s "
                                   "from its own memory");
-    own = 95e9; /* within the noise of a shared figure */
+    /* within the noise of a shared figure, a tenth; beyond it */
+    static const double near[] = {95e9, 91e9, 89e9};
+    for (int i = 0; i < 3; i++) {
+        own = near[i];
+        m.nnuma = put(pairs);
+        assert_int_equal(carm_numa_say(&m, lines, 8), i == 2 ? 6 : 5);
+    }
+    /* latencies alone; a range of both */
+    own = 100e9;
     m.nnuma = put(pairs);
+    for (size_t i = 0; i < m.nnuma; i++) {
+        pairs[i].seconds *= pairs[i].from == 1 ? 1.5 : 1.0;
+        pairs[i].bandwidth *= pairs[i].from != pairs[i].to ? 0.0 : pairs[i].from == 1 ? 0.95 : 1.0;
+    }
     assert_int_equal(carm_numa_say(&m, lines, 8), 5);
+    assert_string_equal(lines[0], "a domain's own memory: 95.00 GB/s to 100.0 GB/s, 90 to 135 ns");
+    assert_string_equal(lines[1], "another domain's memory: bandwidth not known, 140 to 210 ns");
+    assert_string_equal(lines[3],
+                        "numa:4, memory only, CXL-DRAM: bandwidth not known, 250 to 375 ns");
+    char name[40];
+    carm_numa_name(name, &(struct carm_numa_pair){.from = 0, .to = 0});
+    assert_string_equal(name, "numa:0 memory");
+    carm_numa_name(name, &(struct carm_numa_pair){.from = 0, .to = 2});
+    assert_string_equal(name, "numa:0 to numa:2");
+    carm_numa_name(name, &(struct carm_numa_pair){.from = -1, .to = -1});
+    assert_string_equal(name, "interleaved");
     own = 80e9;
     m.nnuma = put(pairs);
     pairs[1].disturbed = true; /* accuses nobody */

@@ -128,11 +128,11 @@ TEST(each_array_is_kept)
 {
     struct carm_model *before = empty_model(), *m = empty_model(), *own = empty_model(),
                       *more = empty_model();
-#define ARRAYS(X)                                                                         \
-    X(core, 1)                                                                            \
-    X(latency, 2)                                                                         \
-    X(latency_curves, 3) X(in_flight, 4) X(loaded, 5) X(core_to_core, 6) X(numa_nodes, 7) \
-        X(numa, 8) X(scaling, 9) X(scaling_units, 10) X(checks, 11) X(kinds, 12)
+/* clang-format off */
+#define ARRAYS(X) \
+    X(core, 1) X(latency, 2) X(latency_curves, 3) X(in_flight, 4) X(loaded, 5) X(core_to_core, 6) X(numa_nodes, 7) \
+    X(numa, 8) X(scaling, 9) X(scaling_units, 10) X(checks, 11) X(kinds, 12)
+/* clang-format on */
 #define PUT(name, count)                                                   \
     before->name = array(before->n##name = (count), sizeof *before->name); \
     more->name = array(more->n##name = (count) + 1, sizeof *more->name);   \

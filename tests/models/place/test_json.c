@@ -237,8 +237,8 @@ TEST(everything)
         "\"binds\": \"compute\"",
         "\"runtime\": null, \"view\": \"node\"",
         "\"ranks\": 1, \"nodes\": 1, \"uneven\": null, \"part\"",
-        "\"estimate\": true, \"explains\": 0.9, \"second\": \"\", \"gain_low\": 1.5, \"gain_high\": null, "
-        "\"gain\": \"over 1.5x\", \"advice\": \"\", \"text\"",
+        ("\"estimate\": true, \"explains\": 0.9, \"second\": \"\", \"gain_low\": 1.5, \"gain_high\": null, "
+         "\"gain\": \"over 1.5x\", \"advice\": \"\", \"text\""),
         "}, \"not_placed\": []"};
     (void)written((struct carm_place_json){.runtime = true}, (struct carm_placed *[]){&d}, 1);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
