@@ -40,6 +40,8 @@ _start:
     movntps %xmm0, 0x300(%rsi)         # non-temporal, 16 at 0x300
     prefetcht0 0x340(%rsi)
     prefetcht1 0x380(%rsi)
+    fxsave 0x800(%rsi)                 # store 512 at 0x800, in halves
+    fxrstor 0x800(%rsi)                # load 512
     mov $158, %eax                     # arch_prctl(ARCH_SET_FS, area + 0x400)
     mov $0x1002, %edi
     lea area+0x400(%rip), %rsi

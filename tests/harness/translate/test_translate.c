@@ -203,6 +203,10 @@ TEST(places)
         {0x300, 16, CARM_ADDRESS_STORE_NT},
         {0x340, 1, CARM_ADDRESS_PREFETCH},
         {0x380, 1, CARM_ADDRESS_PREFETCH_L2},
+        {0x800, 256, S},
+        {0x900, 256, S},
+        {0x800, 256, L},
+        {0x900, 256, L},
         {0x410, 8, L},
     };
     struct places seen = {.n = 0};

@@ -3,6 +3,8 @@
 
 #include "harness/translate/records.h"
 
+enum { PART = 256 }; /* bytes of a record at most */
+
 static unsigned prefetch_kind(const struct carm_insn_full *x)
 {
     return x->in.mnemonic == ZYDIS_MNEMONIC_PREFETCHT1 ||
@@ -58,10 +60,15 @@ unsigned carm_accesses_of(const struct carm_insn_full *x, struct carm_access *ou
                 (e->masked.how != CARM_MASKED_NOT && e->masked.store == (store != 0))) {
                 continue;
             }
-            out[n++] = (struct carm_access){o, moved(x, o), o->size / 8U,
-                                            !store         ? CARM_RECORD_LOAD
-                                            : e->nt_stores ? CARM_RECORD_STORE_NT
-                                                           : CARM_RECORD_STORE};
+            const unsigned kind = !store         ? CARM_RECORD_LOAD
+                                  : e->nt_stores ? CARM_RECORD_STORE_NT
+                                                 : CARM_RECORD_STORE;
+            /* fxsave and fxrstor: 512 bytes, more than a record has */
+            for (unsigned at = 0; at < o->size / 8U && n < CARM_ACCESSES_MAX; at += PART) {
+                const unsigned left = o->size / 8U - at;
+                out[n++] =
+                    (struct carm_access){o, moved(x, o) + at, left < PART ? left : PART, kind};
+            }
         }
     }
     return n;
