@@ -222,6 +222,7 @@ static struct {
     uint64_t print; /* fingerprint of all runs in their order: code, threads, shape, repetitions */
     double noise;   /* a run takes at most so much longer, relative */
     size_t odd;     /* of so many runs, one is disturbed, by each kind in turn; 0 = none */
+    int backward; /* runs of so many threads take less time than none: below the empty code's; 0 = none */
     const char *fails; /* a part of the names of codes whose runs have no repetition; NULL = none */
     double now;        /* seconds that all runs have taken */
     double lag;        /* seconds that a run waits before it begins */
@@ -383,6 +384,9 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     seen.now += (double)m->seconds.n * m->seconds.median;
     if (seen.fails && strstr(code->name, seen.fails)) {
         m->seconds = (struct carm_stats){.n = 0};
+    }
+    if (seen.backward == team->n) {
+        m->seconds.median = -1e-12;
     }
     const uint64_t numbers[] = {(uint64_t)team->n, shape->iterations, shape->passes, set, reps};
     over = ++seen.runs == seen.stop_at;

@@ -131,6 +131,7 @@ struct shape {
     size_t odd;   /* of so many runs, one is disturbed */
     double slow;  /* share of its rate that a team of two has */
     const char *fails;
+    int backward; /* number of threads whose runs take less time than the empty code */
     size_t stop_at;
     double lag, validate_lag; /* seconds before each run of the build and of the validation */
     double validate_seconds;  /* budget of a validation; 0 = 300 */
@@ -426,6 +427,7 @@ static void append(const struct shape *of)
     seen.odd = of->odd;
     seen.slow = of->slow;
     seen.fails = of->fails;
+    seen.backward = of->backward;
     seen.stop_at = of->stop_at;
     seen.watch = watch;
     seen.other = other;
@@ -564,7 +566,7 @@ TEST(no_third_cache)
                         .slow = 0.9});
 }
 
-/* Codes of eight loads never run to an end. The budget is short. */
+/* Codes of eight loads never run to an end, runs of two threads take less time than the empty code. The budget is short. */
 TEST(codes_that_fail)
 {
     walk(&(struct shape){.name = "codes_that_fail",
@@ -575,9 +577,11 @@ TEST(codes_that_fail)
                                    .ops = "fma,mul",
                                    .threads = "1,4",
                                    .reps = "4096",
-                                   .budget = "20"},
+                                   .budget = "20",
+                                   .scaling = "yes"},
                          .noise = 0.004,
-                         .fails = ".u8"});
+                         .fails = ".u8",
+                         .backward = 2});
 }
 
 /* The user stops in the rounds. */

@@ -776,7 +776,7 @@ static int measure_scattered(struct memory *m, struct carm_err *err)
     static const char *const levels[] = {"L2", "L3", "DRAM"};
     enum { LEVELS = sizeof levels / sizeof *levels };
     int rc = 0;
-    for (size_t i = 0; i < LEVELS * PAGES_OF_LEVEL && !rc; i++) {
+    for (size_t i = 0; i < (size_t)LEVELS * PAGES_OF_LEVEL && !rc; i++) {
         const size_t pages = i % PAGES_OF_LEVEL;
         const char *level = levels[i / PAGES_OF_LEVEL];
         const uint64_t set = i / PAGES_OF_LEVEL == 2 ? m->bytes : set_of(m, level, pages);

@@ -78,7 +78,7 @@ static void touch_job(struct carm_worker *w, void *arg)
 static void wide_job(struct carm_worker *w, void *arg)
 {
     struct wide *wide = arg;
-    const size_t each = (wide->buffer.touched - PASSES * PAGE) / STRIDE;
+    const size_t each = (wide->buffer.touched - (size_t)PASSES * PAGE) / STRIDE;
     for (size_t i = 0; i < WARM + REPS; i++) {
         const uint64_t begin = carm_clock_now();
         for (size_t pass = 0; pass < PASSES; pass++) {

@@ -15,7 +15,7 @@
 
 /* A point has a quarter of a roof's repetitions: by the intervals, 2048 repetitions in 8 rounds repeat within 1% in
  * private caches and within 5% in shared ones. */
-enum { SHARE_OF_REPS = 4, LEAST_REPS = 64, PLACES = 8, TRIES = 3 };
+enum { SHARE_OF_REPS = 4, LEAST_REPS = 64, PLACES = 8, TRIES = 3, PLACES_MAX = 2 * CARM_LIST_MAX };
 
 static size_t reps_of(const struct carm_build *build)
 {
@@ -59,11 +59,10 @@ void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling
     const int most = c->threads[c->nthreads - 1];
     const size_t levels = build->topo->ncaches + 1;
     const double reps = (double)reps_of(build);
-    int places[2 * CARM_LIST_MAX];
+    int places[PLACES_MAX];
     int *order = NULL;
     *out = (struct carm_scaling_plan){.seconds = 0.0};
-    out->n =
-        carm_scaling_begin(most, places, list_places(build, places, 2 * CARM_LIST_MAX), out->steps);
+    out->n = carm_scaling_begin(most, places, list_places(build, places, PLACES_MAX), out->steps);
     out->spread = spread_order(build->topo, &order);
     free(order);
     double run = reps * (CARM_TARGET_CORE + 1e-6); /* the peak */
@@ -418,8 +417,8 @@ static int measure_all(const struct carm_build *build, const struct carm_topo *t
 static int add_units(const struct carm_build *build, struct carm_model *m, struct carm_err *err)
 {
     const struct carm_build_config *c = build->config;
-    int places[2 * CARM_LIST_MAX];
-    const size_t n = list_places(build, places, 2 * CARM_LIST_MAX);
+    int places[PLACES_MAX];
+    const size_t n = list_places(build, places, PLACES_MAX);
     int rc = 0;
     for (int t = 2; t < c->threads[c->nthreads - 1] && !rc; t++) {
         char name[CARM_TOPO_PLACE_MAX];

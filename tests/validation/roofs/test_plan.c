@@ -178,7 +178,9 @@ TEST(winners)
         const struct carm_code codes[2] = {{.name = "A.sse.dp.2:1.u4"},
                                            {.name = "A.sse.dp.2:1.u8.s3"}};
         static struct carm_team team;
-        struct carm_build_set set = {.threads = 1, .team = &team};
+        static struct carm_topo topo;
+        const struct carm_build build = {.topo = &topo};
+        struct carm_build_set set = {.build = &build, .threads = 1, .team = &team};
         struct carm_series series = {.code = &codes[cases[i].usual_is_best ? 0 : 1]};
         struct carm_build_roof roof = {
             .set = &set,
