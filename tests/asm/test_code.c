@@ -31,6 +31,9 @@ TEST(names)
         {"C.avx2.dp.2:0.fma.s2.u8.f16.c8", "C.avx2.dp.2:0.fma.u8.f16.c8.s2"},
         {"A.avx2.dp.1:1nt.s2", "A.avx2.dp.1:1nt.u8.s2"},
         {"A.avx2.dp.1:0.u8.j8", "A.avx2.dp.1:0.u8.j8"},
+        {"A.avx2.dp.1:0.u8.j2", "A.avx2.dp.1:0.u8.j2"},
+        {"A.scalar.dp.1:0.u2048", "A.scalar.dp.1:0.u2048"},
+        {"R.avx2.dp.u1", "R.avx2.dp.u1"},
         {"A.scalar.sp.2:0.j4096", "A.scalar.sp.2:0.u8.j4096"},
         {"R.avx2.dp", "R.avx2.dp.u8"},
         {"R.scalar.sp.u195", "R.scalar.sp.u195"},
@@ -212,6 +215,20 @@ TEST(refused)
         {"R.avx2.dp.1:0", "field '1:0' is not understood"},
         {"R.avx2.dp.u0", "a loop of kind R reads 1 to 2048 lines (uN), not 0"},
         {"R.avx2.dp.u2049", "a loop of kind R reads 1 to 2048 lines (uN), not 2049"},
+        {"R.avx512.dp.u2048", "a loop of 12288 instructions is too long"},
+        {"B.avx2.dp.2fma+add.f4.c1",
+         "a loop of 2fma+add has a multiple of 3 floating-point instructions (fN), not 4"},
+        {"R.amx.int8.u4", "amx has codes of kinds A, B and C alone, without integer instructions"},
+        {"W.amx.int8.1:0.dot.i4",
+         "amx has codes of kinds A, B and C alone, without integer instructions"},
+        {"B.amx.int8.dot.i4",
+         "amx has codes of kinds A, B and C alone, without integer instructions"},
+        {"A.amx.int8.1:1.s2",
+         "amx has codes of kinds A, B and C alone, without integer instructions"},
+        {"A.amx.int8.1:0.j2",
+         "amx has codes of kinds A, B and C alone, without integer instructions"},
+        {"A.amx.int8.update", "amx has neither updates nor non-temporal stores: take another mix"},
+        {"A.amx.int8.nt", "amx has neither updates nor non-temporal stores: take another mix"},
         {"R.scalar.sp.u196", "a loop of 4116 instructions is too long: at most 4096"},
         {"R.avx2.dp.u8.p64", "field 'p64' is not understood"},
         {"R.avx2.dp.u8.block", "field 'block' is not understood"},
@@ -228,6 +245,94 @@ TEST(refused)
                 "'%s': %d '%s', not '%s'", bad[i].name, rc, err.text, bad[i].message);
         assert_int_equal(spec.units, untouched.units);
         assert_int_equal(carm_code_parse(bad[i].name, &spec, NULL), -CARM_EINVAL);
+    }
+    char name[CARM_CODE_NAME_MAX + 1] = ""; /* without room for its end */
+    memset(name, 'A', CARM_CODE_NAME_MAX);
+    struct carm_code_spec spec;
+    assert_refused(carm_code_parse(name, &spec, &err), -CARM_EINVAL, "is too long to be a name");
+    /* one stream, and lines one after the other, are as none told */
+    static const char *const plain[] = {"A.amx.int8.1:0", "A.avx2.dp.1:0.j2"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(carm_code_parse(plain[i], &spec, &err));
+        spec.streams = 1;
+        spec.stride = spec.stride ? spec.stride : 1;
+        assert_ok(carm_code_check(&spec, &err));
+    }
+}
+
+/* Independent chains have registers beside those of loads and stores: 14 and 12 of 16, 26 of 32, and of 8 tiles 6 and 4. */
+TEST(chains_have_registers)
+{
+    static const struct {
+        enum carm_isa isa;
+        enum carm_kind kind;
+        unsigned most;
+    } rows[] = {{CARM_SCALAR, CARM_KIND_B, 14}, {CARM_AVX2, CARM_KIND_C, 12},
+                {CARM_AVX512, CARM_KIND_B, 26}, {CARM_AVX512, CARM_KIND_C, 26},
+                {CARM_AMX, CARM_KIND_B, 6},     {CARM_AMX, CARM_KIND_C, 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct carm_code_spec spec = {.kind = rows[i].kind, .isa = rows[i].isa};
+        assert_int_equal(carm_code_max_chains(&spec), rows[i].most);
+    }
+}
+
+/* Streams that are only stored to past the caches are not fetched. */
+TEST(fetched_streams)
+{
+    static const struct {
+        const char *name;
+        unsigned streams;
+    } rows[] = {{"A.avx2.dp.2:1", 1},         {"A.avx2.dp.2:1nt", 1},
+                {"A.avx2.dp.2:1.s3", 3},      {"A.avx2.dp.2:1nt.s3", 2},
+                {"A.avx2.dp.2:1nt.u2.s6", 4}, {"A.avx2.dp.1:1nt.s2", 1},
+                {"A.avx2.dp.2:2nt.u2.s4", 2}, {"A.avx2.dp.nt.s2", 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_code_spec spec;
+        assert_ok(carm_code_parse(rows[i].name, &spec, &err));
+        assert_int_equal(carm_code_fetched_streams(&spec), rows[i].streams);
+    }
+}
+
+/* Loops of an intensity. Of 2:1 and fma in avx2: 6 I pairs of fma for each unit of 96 bytes. With I = 1/6 each loop is exact, and
+ * 13 units and 26 fma, 65 instructions, are nearest to 64. With 0.15 10 units are the fewest that are exact, and 6 units with 5
+ * pairs, 1/6.48, within 8%. Of loads alone, 2 I pairs: 3/4096 needs 2048 units, the most that there are. */
+TEST(loops_of_an_intensity)
+{
+    static const struct {
+        const char *name;
+        double intensity, tolerance; /* negative: the best loop, not the shortest */
+        unsigned units, fps, chains;
+    } rows[] = {{"C.avx2.dp.2:1.fma", 1.0 / 6, -1, 13, 26, 10},
+                {"C.avx2.dp.2:1.fma", 1.0 / 6, 0.1, 1, 2, 1},
+                {"C.avx2.dp.2:1.fma", 0.15, 1e-9, 10, 18, 9},
+                {"C.avx2.dp.2:1.fma", 0.15, 0.08, 6, 10, 5},
+                {"C.avx2.dp.1:0.fma", 3.0 / 4096, -1, 2048, 6, 3},
+                {"C.avx2.dp.1:0.fma", 0x1.01p-12, 1e-9, 2040, 2, 1},
+                {"C.avx2.dp.1:0.fma", 1000, -1, 1, 4000, 10}};
+    struct carm_code_spec spec;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_ok(carm_code_parse(rows[i].name, &spec, &err));
+        const double ai = rows[i].intensity;
+        assert_ok(rows[i].tolerance < 0
+                      ? carm_code_set_intensity(&spec, ai, &err)
+                      : carm_code_near_intensity(&spec, ai, rows[i].tolerance, &err));
+        fail_if(spec.units != rows[i].units || spec.fps != rows[i].fps ||
+                    spec.chains != rows[i].chains,
+                "row %zu: u%u f%u c%u", i, spec.units, spec.fps, spec.chains);
+    }
+    static const struct {
+        double intensity;
+        const char *message;
+    } bad[] = {{0x1p-12, "is out of reach: 2^-12 < I < 2^10 flop/byte"},
+               {0x1.8p-13, "is out of reach"},
+               {0x1p10, "is out of reach"},
+               {1e9, "is out of reach"},
+               {NAN, "is out of reach"},
+               {1023, "needs a loop of more than 4096 instructions with this mix"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_ok(carm_code_parse("C.avx2.dp.2:1.fma", &spec, &err));
+        assert_refused(carm_code_set_intensity(&spec, bad[i].intensity, &err), -CARM_EINVAL,
+                       bad[i].message);
     }
 }
 
@@ -382,11 +487,18 @@ TEST(intensity)
         const char *name;
         uint64_t flops, bytes;
     } known[] = {
-        {"C.avx2.dp.2:1.fma.u4.f8.c4", 1, 6},    {"C.avx2.dp.2:1.mad.u4.f8.c4", 1, 12},
-        {"C.scalar.sp.1:0.add.u4.f8.c4", 1, 2},  {"C.avx512.sp.update.mul.u1.f2.c1", 1, 4},
-        {"C.sse.dp.nt.div.u3.f2.c1", 1, 12},     {"A.avx2.dp.2:1.u4", 0, 1},
-        {"C.avx512.dp.3:2.fma.u1.f6.c3", 3, 10}, {"W.avx2.dp.2:1.fma.u4.f8.c4.i99", 1, 6},
-        {"C.avx2.dp.2:0.fma.u4.f8.c4.s2", 1, 4}, {"R.avx2.dp.u4", 0, 1},
+        {"C.avx2.dp.2:1.fma.u4.f8.c4", 1, 6},
+        {"C.avx2.dp.2:1.mad.u4.f8.c4", 1, 12},
+        {"C.scalar.sp.1:0.add.u4.f8.c4", 1, 2},
+        {"C.avx512.sp.update.mul.u1.f2.c1", 1, 4},
+        {"C.sse.dp.nt.div.u3.f2.c1", 1, 12},
+        {"A.avx2.dp.2:1.u4", 0, 1},
+        {"C.avx512.dp.3:2.fma.u1.f6.c3", 3, 10},
+        {"W.avx2.dp.2:1.fma.u4.f8.c4.i99", 1, 6},
+        {"C.avx2.dp.2:0.fma.u4.f8.c4.s2", 1, 4},
+        {"R.avx2.dp.u4", 0, 1},
+        {"empty.avx2.dp", 0, 0},
+        {"B.avx2.dp.fma", 1, 0},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct carm_code_spec spec;

@@ -87,6 +87,8 @@ TEST(names)
         struct carm_mix mix;
         char name[16];
         assert_int_equal(carm_mix_parse(mix_at(i), &mix, NULL), 0);
+        assert_true(carm_isa_has_mix(CARM_AVX2, &mix));
+        assert_int_equal(carm_isa_has_mix(CARM_AMX, &mix), !mix.update && !mix.nontemporal);
         carm_mix_name(&mix, name);
         assert_string_equal(name, mix_at(i));
     }
