@@ -424,6 +424,7 @@ TEST(sets_that_fit_are_warmed)
                 {128 * MIB + 4096, MIB, 1, CARM_KIND_A, 1},
                 {128 * MIB + 4096, 64 * MIB + 2048, 1, CARM_KIND_A, WINDOWS},
                 {MIB, MIB, 8, CARM_KIND_A, 8 * WINDOWS},
+                {MIB, MIB, 2, CARM_KIND_A, 2 * WINDOWS},
                 {128 * MIB, MIB, 1, CARM_KIND_R, 1}};
     struct carm_topo other = *topo;
     other.ncaches = 1;
@@ -449,6 +450,27 @@ TEST(sets_that_fit_are_warmed)
         carm_measure_run(called, &of, &shape, REPS, &m);
         fail_if(calls != rows[i].warm + REPS, "row %zu: %zu calls", i, calls);
         called->topo = topo;
+        close_opened();
+    }
+}
+
+static uint64_t called_at[4];
+
+static void note_time(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
+{
+    called_at[calls++ % 4] = carm_clock_now();
+}
+
+/* The core's clock has 100 us to settle before the first of four repetitions. */
+TEST(a_core_warms_up)
+{
+    for (int i = 0; i < 20; i++) {
+        (void)one_of_width(4.02, 4);
+        code.run = note_time;
+        calls = 0;
+        const uint64_t begin = carm_clock_now();
+        (void)run(4, 0.0);
+        assert_true((double)(called_at[calls % 4] - begin) >= 99e-6 * tsc.tsc_hz);
         close_opened();
     }
 }
