@@ -19,7 +19,7 @@ struct carm_lacking {
  * CARM_LACKING_MAX at most, says so on standard error, and writes the model. Does nothing for
  * models of other machines, and where another process measures.
  * path    a file; NULL = this machine's
- * known the model read from path; NULL = not read yet
+ * known  the model read from path; NULL = not read yet
  * points  [n]
  * returns whether the file was written */
 bool carm_lacking_measure(const char *path, const struct carm_model *known,

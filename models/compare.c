@@ -70,7 +70,7 @@ static const double unseen = 0.5;
 
 /* The part of a difference's variance from one value. squares: the part's square over its degrees
  * of freedom is added.
- * half half of the value's interval */
+ * half  half of the value's interval */
 static double add_variance(const struct carm_compare_value *v, double half, double *squares)
 {
     /* models/rounds.c makes four batches of one run or two, and three batches of three runs.

@@ -160,7 +160,7 @@ const struct carm_latency *carm_latency_find(const struct carm_model *model, con
  * returns how many latencies the model has of the level */
 size_t carm_latency_scale(struct carm_model *model, const char *level, double factor, bool streams);
 
-/* clock the factor changes the core's clock: bytes per cycle stay */
+/* clock  the factor changes the core's clock: bytes per cycle stay */
 void carm_memory_roof_scale(struct carm_memory_roof *m, double factor, bool clock);
 
 /* The chains in flight of one core on a level, with scalar loads, borrowed from the model; of

@@ -294,7 +294,7 @@ struct filling {
 };
 
 /* The factor from a roof with more threads to the set's roof; 0 = not known.
- * level the level whose scaling was measured
+ * level  the level whose scaling was measured
  * low, high  the roof's rate with fewer threads (0 = none) and with more */
 static double factor(struct filling *f, const char *level, double low, double high)
 {

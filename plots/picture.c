@@ -167,8 +167,8 @@ static size_t arrange(struct legend *l, size_t first, size_t last, double width,
     return n;
 }
 
-/* scene the scene of the panels
- * width and most: largest width and height, pixels; the last line counts entries that do not fit */
+/* scene  the scene of the panels
+ * width  and most: largest width and height, pixels; the last line counts entries that do not fit */
 static void fill_legend(struct legend *legend, const struct carm_scene *scene,
                         enum carm_scene_naming naming, double width, double most)
 {
@@ -188,7 +188,7 @@ static void fill_legend(struct legend *legend, const struct carm_scene *scene,
     legend->height += legend->n > 0 ? FOOT_PX : 0;
 }
 
-/* left of its columns; the legend ends at the picture's bottom */
+/* left  of its columns; the legend ends at the picture's bottom */
 static void put_legend(const struct carm_plot_canvas *canvas, const struct legend *legend,
                        double left)
 {

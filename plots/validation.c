@@ -162,7 +162,7 @@ static void fitness_text(char *dst, size_t size, const struct panel *v, const ch
 }
 
 /* Writes entry i of the key: a level, or "disturbed" behind the levels.
- * full all facts of a level, not only name and fitness */
+ * full  all facts of a level, not only name and fitness */
 static void key_text(char *dst, size_t size, const struct panel *v, size_t i, bool full)
 {
     char fitness[CARM_TEXT_NUMBER_MAX];

@@ -199,7 +199,7 @@ static size_t find_causes(const struct page *page, size_t at, const struct carm_
 }
 
 /* "all in parse_number", "75% in f, 30% in g, -5% in h"; Writes nothing if causes are not known.
- * put writes a name; NULL = unchanged
+ * put  writes a name; NULL = unchanged
  * returns whether anything was written */
 static bool put_causes(const struct page *page, FILE *to, size_t i, const struct carm_change *c,
                        enum carm_change_kind kind, const char *head,
@@ -328,7 +328,7 @@ static bool is_left_out(const struct carm_change *c, bool differing)
 }
 
 /* Calls put for the points that --top selects, those that differ first.
- * differing leave out functions and loops that do not differ
+ * differing  leave out functions and loops that do not differ
  * returns the number of points left out */
 static size_t put_points(const struct page *page, bool differing,
                          void (*put)(const struct page *page, size_t i,

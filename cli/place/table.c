@@ -138,7 +138,7 @@ static size_t word_of(const char *text, size_t *wide)
 }
 
 /* Prints text behind head, wrapped; lines after the first begin with `indent` blanks.
- * plain text is ASCII: a byte is a column */
+ * plain  text is ASCII: a byte is a column */
 static void put_wrapped(FILE *out, const char *head, int indent, const char *text, bool plain)
 {
     size_t column = carm_text_width(head);

@@ -498,7 +498,7 @@ static int find_verdicts(struct carm_run_verdict **out, const struct carm_run *r
 }
 
 /* Runs the program again for --what-if, with the same input.
- * before its standard input, before it was counted */
+ * before  its standard input, before it was counted */
 static int try_changes(struct carm_run_whatif *whatif, const struct carm_run *run,
                        const struct carm_profile *profile, struct carm_input *input,
                        struct carm_err *err)

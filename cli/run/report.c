@@ -354,7 +354,7 @@ static void report_side(struct whole *w, enum carm_place_which which, bool brief
     report_place(names[which], &w->place, *w->set.metric ? w->set.metric : "flop", brief);
 }
 
-/* brief without advice, as each part has its own */
+/* brief  without advice, as each part has its own */
 static void report_sides(const struct carm_run *run, const struct carm_model *model,
                          struct whole *w, bool brief)
 {

@@ -123,7 +123,7 @@ struct carm_sampled_sum {
                                                                     * deviation from the mean */
 };
 
-/* executions of the instruction, each with one access; 0 = not known: scaled like the average
+/* executions  of the instruction, each with one access; 0 = not known: scaled like the average
  * instruction */
 void carm_sampled_add(const struct carm_sampled *s, uint32_t who, double executions,
                       struct carm_sampled_sum *sum);

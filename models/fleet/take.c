@@ -66,7 +66,7 @@ static size_t find_roof(struct taker *t, const struct carm_fleet_roof *roof)
     return f->nroofs++;
 }
 
-/* half half of the 95% interval, same unit as the rate */
+/* half  half of the 95% interval, same unit as the rate */
 static void take_value(struct taker *t, struct carm_fleet_roof *roof, const char *name,
                        const char *family, double rate, double half, bool disturbed)
 {

@@ -84,7 +84,7 @@ struct carm_placed {
 double carm_placed_explains(const struct carm_placed *placed);
 
 /* Whether a point's host differs from the model's; node7 and node7.cluster.example are one host.
- * note [size] out: a sentence about the difference; "" = none */
+ * note  [size] out: a sentence about the difference; "" = none */
 bool carm_place_other_host(const struct carm_point *point, const struct carm_model *model,
                            char *note, size_t size);
 

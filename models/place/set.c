@@ -190,7 +190,7 @@ static void insert(struct carm_ceiling *list, size_t *n, const struct carm_ceili
     ++*n;
 }
 
-/* isa the ceiling's ISA, "" = that of the roofs themselves */
+/* isa  the ceiling's ISA, "" = that of the roofs themselves */
 static void add(struct carm_place_side *side, const char *isa, const char *name,
                 struct carm_ceiling c)
 {

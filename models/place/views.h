@@ -61,7 +61,7 @@ int carm_view_parse(const char *list, enum carm_view_kind kinds[CARM_VIEW_COUNT]
                     struct carm_err *err);
 const char *carm_view_name(enum carm_view_kind kind); /* "job", "node", "rank" */
 
-/* metric replaces flops, "" = flops; borrowed
+/* metric  replaces flops, "" = flops; borrowed
  * returns 0 or -CARM_ENOMEM */
 int carm_views_open(struct carm_views **out, const char *metric, struct carm_err *err);
 /* returns as carm_merge_add */

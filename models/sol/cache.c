@@ -211,7 +211,7 @@ static bool read_again(const struct sweep *s, uint32_t t)
 
 /* Makes a tensor a candidate for eviction. Of tensors last used by one operation, the one in the
  * first slot is evicted first; of tensors with one next reader, the one with the largest number.
- * now, slot position and slot of the present use */
+ * now, slot  position and slot of the present use */
 static int offer(struct sweep *s, uint32_t t, uint32_t now, uint32_t slot)
 {
     const uint64_t key = s->policy == CARM_SOL_LRU

@@ -115,7 +115,7 @@ bool carm_sol_layout_permute(struct carm_sol_layout *layout, struct carm_sol_sha
 }
 
 /* Cuts the factors of a dimension, the most significant first.
- * out the remaining factors are appended */
+ * out  the remaining factors are appended */
 static bool cut_factors(const struct carm_sol_factor *f, unsigned n, uint64_t from, uint64_t count,
                         uint64_t step, struct carm_sol_layout *out)
 {

@@ -32,7 +32,7 @@ struct carm_sol_layout carm_sol_layout_run(uint64_t offset, uint64_t elements);
 
 /* All return false, with the layout unchanged, where the result has no such factors. shape: the
  * view's.
- * order [rank] order[i] is the old dimension that becomes dimension i */
+ * order  [rank] order[i] is the old dimension that becomes dimension i */
 bool carm_sol_layout_permute(struct carm_sol_layout *layout, struct carm_sol_shape shape,
                              const unsigned *order);
 

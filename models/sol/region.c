@@ -79,7 +79,7 @@ struct regions {
 /* ---- places ---- */
 
 /* The shape of a use: one dimension if it has no extents, or extents that contradict its elements.
- * room for this dimension */
+ * room  for this dimension */
 static struct carm_sol_shape shape_of(const struct regions *r, const struct carm_sol_use *use,
                                       uint64_t *room)
 {

@@ -16,7 +16,7 @@ double carm_missing_random(const struct carm_bounds_input *in, double bytes);
 
 /* Cycles that page walks add to a load, on average. Loads from memory get none, as the latency of
  * memory includes its walks.
- * page walks for each load */
+ * walks  page walks for each load */
 double carm_missing_walks(const struct carm_bounds_input *in, double walks, const double *lines,
                           double executions);
 

@@ -245,7 +245,7 @@ static bool file_is_ordered(const struct carm_sol_graph *graph)
     return true;
 }
 
-/* waits [layers] number of predecessors that are not done; heap [layers]
+/* waits  [layers] number of predecessors that are not done; heap [layers]
  * returns the number of sorted layers */
 static uint32_t sort(const struct check *c, uint32_t *waits, uint32_t *heap)
 {
