@@ -261,7 +261,8 @@ static const struct carm_command *find_sub_with(const struct carm_command *cmd, 
     return NULL;
 }
 
-/* Prints that the command has no such option, and the sub-command that has it, or else the option that may be meant. */
+/* Prints that the command has no such option, and names the sub-command that has it, or else the most similar
+ * option. */
 static int refuse_option(const struct carm_command *cmd, const char *word, size_t length)
 {
     const struct carm_command *other = NULL;

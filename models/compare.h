@@ -54,7 +54,7 @@ struct carm_compare_value {
     double
         between; /* carm_compare_between; 0 where the rounds are of several runs, which show it */
     double clock_hz;  /* core clock beside it; 0 = not known, or no matter (memory) */
-    bool apart;       /* its rounds had the threads on two core complexes */
+    bool apart;       /* the rounds' threads were on two core complexes */
     bool disturbed;   /* while it was measured */
     const char *code; /* borrowed from the model, as are note and isa */
     const char *note;
@@ -79,7 +79,7 @@ struct carm_compare_diff {
     double floor;   /* the noise that was assumed, as a share of the larger value */
     bool by_rounds; /* the interval is from rounds */
     bool has_cycles;
-    double cycle_change; /* the same as change, each divided by its clock */
+    double cycle_change; /* change of the values divided by their clocks */
     bool same_per_cycle; /* significant, by the clock alone */
 };
 
@@ -142,7 +142,7 @@ struct carm_compare_options {
     /* Replaces carm_compare_floor, as a share, with intervals of single runs; negative = use
      * carm_compare_floor, and rounds if there are any. */
     double noise;
-    /* Which sets to take; NULL = all. */
+    /* Whether to take a set; NULL = take all. */
     bool (*wanted)(const void *arg, const char *isa, int threads);
     const void *arg;
 };
@@ -169,13 +169,13 @@ struct carm_compare_drop {
 size_t carm_compare_drops(const struct carm_compare *compare, double threshold, bool ignore_clock,
                           struct carm_compare_drop *worst);
 
-/* How many comparisons of two values came to that verdict. */
+/* The number of comparisons of two values with a verdict. */
 size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict);
 
-/* How many of the significant or equal comparisons were decided by intervals from rounds. */
+/* The number of significant or equal comparisons decided by intervals from rounds. */
 size_t carm_compare_by_rounds(const struct carm_compare *compare);
 
-/* How many significant comparisons differ by the core clock alone. */
+/* The number of significant comparisons that differ by the core clock alone. */
 size_t carm_compare_same_per_cycle(const struct carm_compare *compare);
 
 /* ---- properties of each model besides its roofs ---------------------------------------------- */

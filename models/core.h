@@ -146,8 +146,8 @@ const struct carm_core_figure *carm_core_find(const struct carm_model *model,
                                               enum carm_core_kind kind, const char *isa,
                                               const char *precision);
 
-/* How many times as long the kind takes with all hardware threads as with one, by its throughput or, where it has none,
- * its latency: 1 where threads share no unit that it needs. 0 = not measured, or disturbed */
+/* The time of a kind with all hardware threads over its time with one thread, by throughput, or by latency for a kind
+ * without one: 1 where threads share no unit that the kind needs. 0 = not measured, or disturbed */
 double carm_core_together_factor(const struct carm_core_figure *figure);
 
 /* One figure from rounds on a core without other load, where disturbances only add cycles: the

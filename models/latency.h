@@ -6,7 +6,7 @@
 
 #include "models/model.h"
 
-/* In which order a chase visits its working set. */
+/* The order in which a chase visits its working set. */
 enum carm_latency_order {
     CARM_LATENCY_LINES, /* all lines of a page in random order, then those of the next page,
                          * pages in random order: a TLB miss in 64 loads (4 KiB pages).
@@ -63,7 +63,7 @@ struct carm_latency_curve {
 void carm_latency_plateau(struct carm_latency *l, const struct carm_latency_curve *curve,
                           uint64_t from, uint64_t to, double below);
 
-/* How fast one core loads lines that miss, with 1 to 64 independent chains. */
+/* The rate at which one core loads lines that miss, with 1 to 64 independent chains. */
 struct carm_in_flight_point {
     int chains;
     double rate;         /* loads/s */
@@ -135,7 +135,8 @@ struct carm_loaded {
     size_t npoints;
 };
 
-/* A cache line that two cores write in turn, each after it sees the other's value. */
+/* The time to hand over a cache line that two cores write in turn, each after it reads the other's
+ * value. */
 struct carm_core_pair {
     int from, to;   /* hardware threads, numbered as by the operating system */
     double seconds; /* one way */

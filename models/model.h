@@ -121,7 +121,7 @@ struct carm_ceiling_roof {
                         * says why ("not measurable: one NUMA node") */
     struct carm_ci ci95;
     double clock_hz;            /* core clock during the measurement; 0 = not measured */
-    int threads;                /* that worked */
+    int threads;                /* number of threads that worked */
     uint64_t working_set_bytes; /* all threads; 0 = none */
     uint64_t reps;
     char counted_by[80];
@@ -369,7 +369,7 @@ struct carm_rounds_summary {
 };
 void carm_roofs_summarize(const struct carm_roofs *roofs, struct carm_rounds_summary *out);
 
-/* How many memory and compute roofs of a set are marked as disturbed. */
+/* The number of memory and compute roofs of a set that are marked as disturbed. */
 size_t carm_roofs_count_disturbed(const struct carm_roofs *roofs);
 
 /* The machine's host for text, or "a machine without a name" */
@@ -438,7 +438,7 @@ bool carm_model_has_levels(const struct carm_model *model, const struct carm_roo
 const char *carm_precision_operation(const char *precision);
 /* The unit of a precision's rates: "flop/s" or "op/s". */
 const char *carm_precision_rate(const char *precision);
-/* Which sets of roofs go first where none is named: 0 dp and sp, 1 narrower numbers, 2 integers. */
+/* The order of precisions where none is named: 0 dp and sp, 1 narrower numbers, 2 integers. */
 int carm_precision_rank(const char *precision);
 
 /* Whether an operation is a mixture on pipes of different kinds, such as "fma+add". Few programs

@@ -13,7 +13,7 @@
  * list counts. */
 enum carm_state {
     CARM_STATE_QUIET,    /* every thread had its core for itself */
-    CARM_STATE_APART,    /* the same, with threads farther from one another than in other rounds */
+    CARM_STATE_APART,    /* quiet, with threads farther from one another than in other rounds */
     CARM_STATE_SLOW,     /* the core clock was lower than in other rounds */
     CARM_STATE_UNSTEADY, /* the core clock changed within the round */
     CARM_STATE_UNEVEN,   /* repetitions took far longer than the median, without a known reason */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Test codes that a search found to be faster than the usual candidates, by microarchitecture:
- * data/codes.json and a user's own file. Builds have them among their candidates. */
+ * data/codes.json and a user's own file. Builds also try these codes. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct carm_winner {
     char level[CARM_WINNER_LEVEL_MAX]; /* "L1" .. "DRAM" */
     char code[CARM_WINNER_CODE_MAX];   /* memory code (kind A) */
     double gain; /* over the best usual candidate in the same rounds, > 0: 1.02 */
-    char source[CARM_WINNER_SOURCE_MAX]; /* where and when */
+    char source[CARM_WINNER_SOURCE_MAX]; /* place and date of the search */
 };
 
 struct carm_winners {
@@ -25,15 +25,15 @@ struct carm_winners {
 
 /* The key of a processor's winners: its name in the table of microarchitectures, else vendor,
  * family and model.
- * guest_bytes  as carm_theory_find_cpu has it
+ * guest_bytes  as in carm_theory_find_cpu
  * name         [48] */
 void carm_winner_machine(const struct carm_theory_table *table, const char *vendor, int family,
                          int model, unsigned guest_bytes, char *name);
 
 /* Adds the entries of JSON text (schema "carm-codes/1") as carm_winners_add does.
  * winners  {0} at first; to be released with carm_winners_close
- * name     what messages call the text: a file's name
- * returns 0, -CARM_EFORMAT with file, place and reason, or -CARM_ENOMEM; winners keeps what it had */
+ * name     the text's name in messages: a file's name
+ * returns 0, -CARM_EFORMAT with file, place and reason, or -CARM_ENOMEM; winners is then unchanged */
 int carm_winners_read(struct carm_winners *winners, const char *text, size_t size_bytes,
                       const char *name, struct carm_err *err);
 
@@ -42,7 +42,7 @@ int carm_winners_read(struct carm_winners *winners, const char *text, size_t siz
 int carm_winners_add(struct carm_winners *winners, const struct carm_winner *winner,
                      struct carm_err *err);
 
-/* The one of the same machine, level, ISA, precision and mix, borrowed; NULL = none. */
+/* The winner with the same machine, level, ISA, precision and mix, borrowed; NULL = none. */
 const struct carm_winner *carm_winners_find(const struct carm_winners *winners,
                                             const struct carm_winner *like);
 

@@ -565,7 +565,7 @@ static void note_memory(const struct carm_model *roofs)
     }
 }
 
-/* Prints the last line: the command that tells more about the same program. */
+/* Prints the last line: the command that shows more about the same program. */
 static void show_next(const struct carm_run *run)
 {
     char command[64] = "";

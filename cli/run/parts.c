@@ -49,7 +49,6 @@ static double intensity_of(double operations, double bytes)
     return bytes > 0.0 ? operations / bytes : bytes == 0.0 && operations > 0.0 ? INFINITY : -1.0;
 }
 
-/* A row of the table, which is never wrapped. */
 /* Prints a row of the table, without wrapping. name: of the part, last in the row */
 __attribute__((format(printf, 2, 3))) static void say_row(const char *name, const char *fmt, ...)
 {

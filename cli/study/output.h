@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How each study is printed and drawn. */
+/* Output of the studies: text, JSON, pictures. */
 #pragma once
 
 #include <jansson.h>
@@ -12,17 +12,17 @@
  * words. */
 void carm_study_put_folded(const char *text);
 
-/* As tables, after one sentence with the answer. */
+/* Print a study as tables, after one sentence with the answer. */
 void carm_gemm_print(FILE *out, const struct carm_study *of);
 void carm_classes_print(FILE *out, const struct carm_study *of);
 void carm_dwarfs_print(FILE *out, const struct carm_study *of);
 
-/* As JSON; NULL when out of memory. */
+/* A study as JSON; NULL when out of memory. */
 json_t *carm_gemm_json(const struct carm_study *of);
 json_t *carm_classes_json(const struct carm_study *of);
 json_t *carm_dwarfs_json(const struct carm_study *of);
 
-/* As a picture: svg, png or pdf by the name's end. gemm: figure 9 of the cache-aware paper, with
+/* Draw a study as a picture: svg, png or pdf by the name's end. gemm: figure 9 of the cache-aware paper, with
  * variants figure 10; classes: its figures 7 and 8; dwarfs: figure 3 of the Roofline paper, with kernels that are
  * balanced by nature in a panel of their own.
  * returns 0 or negative */

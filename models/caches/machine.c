@@ -12,8 +12,8 @@
 /* a knee that differs from the reported size by at most this share is the reported size: curves bend before a cache
  * is full. Chosen by hand. */
 static const double same_size = 0.25;
-/* the same where another cache follows, since no neighbour then has a part of this one. A build of a restless guest
- * had 0.71 of an L2 of 1 MiB, whose sets could then hardly be sampled */
+/* the share for caches in front of another cache, which no neighbour uses. A build of a restless guest measured 0.71 of
+ * an L2 of 1 MiB, a size whose sets can hardly be sampled */
 static const double same_inner_size = 0.35;
 
 uint64_t carm_caches_bytes(const struct carm_model *model, const struct carm_level *level,

@@ -24,7 +24,7 @@ enum carm_member_kind {
     CARM_MEMBER_NUMBER_ABOVE,   /* double, more than least */
     CARM_MEMBER_NUMBER_OR_NULL, /* double, at least 0; null for less */
     CARM_MEMBER_POSITIVE,       /* double, CARM_JREAD_LEAST to CARM_JREAD_MOST */
-    CARM_MEMBER_POSITIVE_WHOLE, /* the same, written without a fraction where it has none */
+    CARM_MEMBER_POSITIVE_WHOLE, /* like POSITIVE; whole numbers are written without a fraction */
     CARM_MEMBER_NUMBERS,        /* double[most], at least 0; their number is a size_t at `other` */
     CARM_MEMBER_INTERVAL, /* struct carm_ci around the double at `other`, or around of(object) */
     CARM_MEMBER_OBJECT,   /* a struct of the table */

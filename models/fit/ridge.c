@@ -342,7 +342,7 @@ static int solve_robust(const struct data *d, struct state *s, struct carm_err *
             d->robust[i] = pass < HUBER_PASSES ? 1.0 / fmax(1.0, fabs(z)) : carm_robust_weight(z);
         }
         const struct state before = *s;
-        /* the next pass goes on where this one stops */
+        /* the next pass continues from this result */
         const int rc = solve(d, s, PASS_ITERATIONS, err);
         if (rc) {
             return rc;

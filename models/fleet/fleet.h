@@ -197,7 +197,7 @@ char *carm_fleet_label(char *dst, size_t size, const struct carm_fleet_column *c
 /* "47.1 GiB", or "46.9 to 47.1 GiB". returns dst */
 char *carm_fleet_memory_text(char *dst, size_t size, const struct carm_fleet_group *group);
 
-/* How many nodes have a verdict, in all groups' drift or now. */
+/* The number of nodes with a verdict, in all groups' drift or now. */
 size_t carm_fleet_count(const struct carm_fleet *fleet, bool drift,
                         enum carm_fleet_verdict verdict);
 

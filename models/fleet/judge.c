@@ -420,7 +420,8 @@ static int make(struct maker *m, struct carm_err *err)
     struct carm_fleet_table *t = m->table;
     t->n = s->n;
     t->ncolumns = s->nroofs;
-    /* at most half as many families as roofs, and again for their numbers of threads */
+    /* room: at most half as many families as roofs, twice, as families also exist by number of
+     * threads */
     t->columns = calloc(2 * s->nroofs + 1, sizeof *t->columns);
     t->judged = calloc(s->n + 1, sizeof *t->judged);
     if (t->columns) {

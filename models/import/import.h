@@ -22,11 +22,11 @@ struct carm_import_format;
  * returns NULL: none of these tools; points.csv or a model */
 const struct carm_import_format *carm_import_detect(const char *text, size_t n);
 
-/* By a word of CARM_IMPORT_WORDS; points and auto give NULL.
+/* Finds a format by a word of CARM_IMPORT_WORDS; points and auto give NULL.
  * returns 0 or -CARM_EINVAL with the words */
 int carm_import_find(const char *word, const struct carm_import_format **out, struct carm_err *err);
 
-/* Whether it is a file of roofs, not of points. */
+/* Whether a format is of roofs, not of points. */
 bool carm_import_has_roofs(const struct carm_import_format *format);
 
 /* Reads the points of a file.

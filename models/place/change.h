@@ -77,9 +77,9 @@ struct carm_changes_file {
 };
 
 /* Compares the points of two files, before and after. Rows of the loops or functions of a program also become a point of
- * its name with the sum of their counts. Loops whose line changed are one point where their function has as many
- * rows in both files; it has the first file's name.
- * model  whose roofs the points stand under; borrowed for the call; NULL = none
+ * its name with the sum of their counts. Loops whose line changed become one point, with the first file's name, if
+ * their function has equally many rows in both files.
+ * model  model with the points' roofs; borrowed for the call; NULL = none
  * noise  times that differ by a smaller share are equal
  * only   a pattern of names as fnmatch takes it; NULL = all
  * returns 0; as the files' next; -CARM_EINVAL (no name is in both files) */
@@ -91,7 +91,7 @@ void carm_changes_close(struct carm_changes *changes); /* NULL allowed */
 /* Points of both files, in the order of the first. Texts are borrowed. returns false past the last */
 bool carm_changes_get(const struct carm_changes *changes, size_t i, struct carm_change *out);
 
-/* Which of a program's functions or loops a change of one of its counts comes from. */
+/* A function or loop that causes a change of one of a program's counts. */
 struct carm_change_cause {
     const char *part; /* its name without the program's; borrowed */
     double share;     /* of the program's change; negative = a change in the other direction */

@@ -18,7 +18,7 @@ struct carm_hot {
         *roofs; /* borrowed from the model; NULL = roofs mixed from kinds of cores for the part */
     char note[CARM_TEXT_MAX]; /* why other roofs than the part's own had to be chosen; "" =
                                      * they are its own */
-    bool integers;            /* its operations are on integers, else flops */
+    bool integers;            /* operations on integers; false = flops */
     bool placed;              /* it computes, more than 0.01 flop/byte: place is filled */
     bool unbounded;           /* the model has no peak of its operations: note says so */
     struct carm_place place;  /* on the cache-aware model */

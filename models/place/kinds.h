@@ -22,7 +22,7 @@ struct carm_kind_shares {
  * returns false, with n 0, for other texts */
 bool carm_kinds_parse(const char *text, struct carm_kind_shares *out);
 
-/* The same text with shares in hundredths; "" = not known. returns dst */
+/* The text of shares, in hundredths; "" = not known. returns dst */
 char *carm_kinds_text(char *dst, size_t size, const struct carm_kind_shares *shares);
 
 /* The model of a kind, borrowed: the model itself where it is of this kind, or one inside it. NULL = not measured */

@@ -41,7 +41,7 @@ struct carm_place {
     enum carm_bound bound;
     bool over; /* above the roof by more than 3%: wrong roof or wrong count, never clipped */
     char advice[CARM_PLACE_ADVICE_MAX]; /* one sentence */
-    /* Of the original model where the roofs have measured ceilings: */
+    /* For the original model, if the roofs have measured ceilings: */
     bool has_region;
     enum carm_region region;
     size_t ngains; /* optimisations in reach, in the order in which to try them */
@@ -95,7 +95,8 @@ int carm_place_find(const struct carm_place_set *set, enum carm_place_which whic
 void carm_place_advise(const struct carm_place_set *set, enum carm_place_which which,
                        const struct carm_place_input *in, struct carm_place *out);
 
-/* How far above a ceiling still counts as on it: roofs and counts have errors of their own. */
+/* Share by which a point may exceed a ceiling and still count as on it: roofs and counts have
+ * errors. Chosen by hand. */
 #define CARM_PLACE_TOLERANCE 0.03
 /* Ceilings that lie this near to each other bind together; a point this near is at its ceiling. */
 #define CARM_PLACE_TOGETHER 0.10

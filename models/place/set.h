@@ -27,7 +27,7 @@ bool carm_place_same_isa(const char *a, const char *b);
 const struct carm_roofs *carm_place_roofs(const struct carm_model *model, const char *precision,
                                           int threads, char note[CARM_TEXT_MAX]);
 
-/* The same for one ISA; "" = any. */
+/* carm_place_roofs for one ISA; "" = any. */
 const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, const char *isa,
                                              const char *precision, int threads,
                                              char note[CARM_TEXT_MAX]);
@@ -54,7 +54,7 @@ struct carm_place_side {
 
 struct carm_place_set {
     const struct carm_roofs *roofs;  /* borrowed */
-    bool has_isa[CARM_PLACE_WIDTHS]; /* the model has roofs of that width, of as many threads */
+    bool has_isa[CARM_PLACE_WIDTHS]; /* the model has roofs of this width and number of threads */
     struct carm_place_side sides[2]; /* by enum carm_place_which */
     /* lines from DRAM that a core can have in flight; borrowed, NULL = not measured */
     const struct carm_in_flight *flight;

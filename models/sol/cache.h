@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which intermediates stay on the chip: lifetimes over the execution order against a capacity.
+/* The intermediates that stay on the chip, from lifetimes over the execution order and a capacity.
  *
  * A tensor takes room from the operation that writes it to its last reader, both included. A view counts as the tensor
  * that it views. So an operation's resident inputs and its outputs need room together, and no tensor spills where the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which elements a slice takes, from the arguments of its call. */
+/* The elements that a slice takes, from the arguments of its call. */
 #pragma once
 
 #include <stdbool.h>

@@ -89,7 +89,7 @@ struct carm_rates {
     double company;  /* as in struct carm_verdict_code */
 };
 
-/* Cycles of an instruction.
+/* Latency and reciprocal throughput of an instruction, cycles.
  * measured  out: whether the model has it; NULL allowed
  * returns 0 = not known */
 double carm_rates_latency(const struct carm_rates *rates, enum carm_core_kind kind, const char *isa,

@@ -20,7 +20,7 @@
 #define CARM_VERDICT_FAULTS_MOST 0.5
 #define CARM_VERDICT_FAULTS_FEW  0.1
 
-/* Advice: a code for programs; words are made of it once. */
+/* Advice: an identifier, a code for programs, and words for a reader. */
 #define CARM_ADVICE_TABLE(ROW)                                                                    \
     ROW(NOTHING, "nothing", "nothing is left here but another algorithm")                         \
     ROW(VECTORISE, "vectorise", "vectorise (-O3 -march=native; sums need -ffast-math, too)")      \
@@ -158,7 +158,7 @@ struct carm_verdict_kept {
 
 struct carm_verdict_kept carm_verdict_keep(const struct carm_verdict *verdict);
 
-/* What limits a loop, or does for a part of its time: "divider and load ports", "mispredicted branches". returns dst */
+/* The limit of a loop, or of a part of its time: "divider and load ports", "mispredicted branches". returns dst */
 char *carm_verdict_reason(char *dst, size_t size, const struct carm_verdict_kept *v);
 
 /* The reason, and how sure it is: "divider and load ports", "maybe mispredicted branches", "not known (L2 bandwidth)".

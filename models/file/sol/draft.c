@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "models/sol/equation.h"
 
-enum { RANK_MAX = 64 }; /* dimensions of a tensor, as PyTorch has it */
+enum { RANK_MAX = 64 }; /* most dimensions of a tensor, as in PyTorch */
 
 enum key {
     TYPE,

@@ -21,8 +21,7 @@ function domainOf(lines, points, mix) {
   const peak = most(flats, slopes);
   const down = (v) => 2 ** Math.floor(Math.log2(v));
   const up = (v) => 2 ** Math.ceil(Math.log2(v));
-  const near = points.filter((p) => p.y > peak / 2 ** 20); // a loop that hardly computes must not shrink the others'
-                                                           // part of the plot
+  const near = points.filter((p) => p.y > peak / 2 ** 20); // loops that hardly compute stay out
   const right = (4 * peak) / least(slopes, flats);
   const levelsOf = (p) => (p.place.levels || []).map((l) => l.intensity).filter((v) => v < 64 * right);
   const xs = near.flatMap((p) => [p.x, ...levelsOf(p)]);
@@ -51,8 +50,7 @@ function plotOf(report, which, lines, points, ceilings) {
     axes: layer("axes"), bandLayer: layer("bands"), drawBands: null, // drawBands(plot) draws below the roofs
     ceilingLayer: layer("ceilings"), roofLayer: layer("roofs"),
     pointLayer: layer("points-layer").attr({ role: "group", "aria-label": "points" }), labelLayer: layer("labels"),
-    levels: svg.append("g").attr({ class: "hierarchy", "aria-hidden": "true" }), // levels of the point under the
-                                                                                 // pointer
+    levels: svg.append("g").attr({ class: "hierarchy", "aria-hidden": "true" }), // of the point under the pointer
     own: svg.append("path").attr({ class: "own", "aria-hidden": "true" }).style("display", "none"),
     ring: svg.append("circle").attr({ class: "ring", r: 9 }).style("display", "none"),
     border: svg.append("rect").attr("class", "border"),

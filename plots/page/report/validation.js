@@ -58,8 +58,7 @@ function percentTicks() {
 
 function drawResiduals(report) {
   const figures = MODELS.map((which) => [which, byId(`residuals-${which}`)]).filter(([, figure]) => figure);
-  for (const [which, figure] of figures) { // all figures first, as a chart takes the room that is
-                                           // left
+  for (const [which, figure] of figures) { // first, as a chart takes all room
     figure.hidden = report.view.model !== "both" && report.view.model !== which;
   }
   for (const [which, figure] of figures) {

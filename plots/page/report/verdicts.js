@@ -92,8 +92,7 @@ function makeVerdicts(report) {
   const shown = judged.sort((a, b) => time(b) - time(a) || a - b).slice(0, ROWS_AT_ONCE);
   const section = byId("verdicts");
   section.hidden = false;
-  section.parentElement.classList.add("judged"); // the rooflines go beside the table if there is
-                                                 // room
+  section.parentElement.classList.add("judged"); // rooflines go beside it if there is room
   section.append(el("p", { class: "answer name" }, answerText(places[shown[0]])),
     el("div", { class: "scroll" }, el("table", { class: "cards" },
       el("thead", {}, el("tr", {}, ...VERDICT_HEADS.map((h, i) => el("th", { scope: "col", class: i === 0 || i === 2 ? "n" : null }, h)))),
