@@ -96,7 +96,8 @@ int carm_fleet_file_open(struct carm_fleet_file *file, const char *name, struct 
         return fail(err, name, ENAMETOOLONG);
     }
     snprintf(file->name, sizeof file->name, "%s", name);
-    const int rc = carm_outfile_check(name, err);
+    int rc = carm_outfile_check(name, err);
+    rc = rc ? rc : carm_outfile_folders(name, err);
     if (rc) {
         return rc;
     }

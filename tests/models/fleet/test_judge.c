@@ -153,6 +153,30 @@ TEST(few_nodes)
     }
 }
 
+/* The largest share of a node whose computation is a quarter slower matters where as much is asked for; where a bit
+ * more is, it is small. */
+TEST(the_least_share)
+{
+    double share = 0.0;
+    for (int k = 0; k < 3; k++) {
+        struct carm_fleet *f = gen_fleet();
+        for (int i = 0; i < 4; i++) {
+            struct carm_model *m = node(i, 0);
+            gen_scale(m, "compute", NULL, 0, i == 0 ? 0.75 : 1.0);
+            (void)gen_add(f, m, 0);
+        }
+        assert_int_equal(gen_judge(f, 0.01, k == 2 ? nextafter(share, 1.0) : share), 0);
+        const struct carm_fleet_table *t = &f->groups[0].now;
+        for (size_t j = 0; j < t->ncolumns; j++) {
+            const double one = fabs((double)carm_fleet_test_of(t, 0, j)->share);
+            share = one > share ? one : share;
+        }
+        assert_near(share, 0.25, 1e-6);
+        assert_int_equal(t->judged[0].verdict, k == 2 ? CARM_FLEET_SMALL : CARM_FLEET_SLOW);
+        close_opened();
+    }
+}
+
 /* A virtual machine's node from rounds: L3 scatters by 5%, DRAM by 8%, the rest by 0.5%, a build of 16
  * rounds by a third of that, and by half of it beside what its rounds show. Its interval is estimated
  * from four batches. */

@@ -157,6 +157,9 @@ TEST_BETWEEN(operations_that_were_not_measured, make, NULL)
     convert(NULL, 0, &a);
     assert_near(a.mac_per_cycle[CARM_SOL_FP64], 0, 0);
     assert_near(a.other_per_cycle[CARM_SOL_FP64], 10, 1e-12);
+    m.roofs[0].compute[0].rate = 1e9; /* less than one a cycle */
+    convert(NULL, 0, &a);
+    assert_near(a.other_per_cycle[CARM_SOL_FP64], 0.5, 1e-12);
     m.roofs[0].ncompute = 0;
     refuse(NULL, 0,
            "the model has no arithmetic roofs for avx2 with 2 threads: measure with `carm build "

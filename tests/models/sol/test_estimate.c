@@ -486,3 +486,29 @@ TEST(remarks_of_a_view)
         assert_null(carm_sol_view_remark(&view, 2, text, sizeof text));
     }
 }
+
+TEST(types_of_values)
+{
+    static const struct {
+        const char *word;
+        enum carm_sol_dtype dtype;
+    } words[] = {{"torch.float64", CARM_SOL_FLOAT64},
+                 {"float32", CARM_SOL_FLOAT32},
+                 {"float16", CARM_SOL_FLOAT16},
+                 {"torch.bfloat16", CARM_SOL_BFLOAT16},
+                 {"float8_e4m3fn", CARM_SOL_FLOAT8},
+                 {"float8_", CARM_SOL_FLOAT8},
+                 {"int8", CARM_SOL_QINT8},
+                 {"uint8", CARM_SOL_QINT8},
+                 {"torch.qint8", CARM_SOL_QINT8},
+                 {"quint8", CARM_SOL_QINT8},
+                 {"float3", CARM_SOL_DTYPES},
+                 {"float320", CARM_SOL_DTYPES},
+                 {"torch.", CARM_SOL_DTYPES},
+                 {"torch", CARM_SOL_DTYPES},
+                 {"int64", CARM_SOL_DTYPES},
+                 {"", CARM_SOL_DTYPES}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        assert_int_equal(carm_sol_dtype_find(words[i].word), words[i].dtype);
+    }
+}
