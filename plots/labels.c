@@ -304,10 +304,12 @@ enum {
     KEY_PX = 180,          /* width of the regions' key, lower right (plots/scripts/roofline.gp) */
 };
 
-/* Decades between a slope's ridge and the axis, so that the slope's label has room. */
+/* Decades between a slope's ridge and the axis, so that the slope's label has room. Chosen by
+ * hand. */
 static const double beside = 0.45;
 
-/* Largest ratio of an axis to its contents, so that decades are equally long on both axes. */
+/* Largest ratio of an axis to its contents, so that decades are equally long on both axes. Chosen
+ * by hand. */
 static const double slack = 2.4;
 
 static void need(const struct carm_scene *s, struct carm_plot_axis *x, struct carm_plot_axis *y)

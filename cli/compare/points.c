@@ -198,7 +198,7 @@ static size_t find_causes(const struct page *page, size_t at, const struct carm_
                : carm_changes_causes(page->changes, at, kind, causes, most);
 }
 
-/* "all in parse_number", "75% in f, 30% in g, -5% in h"; Writes nothing if causes are not known.
+/* Writes "all in parse_number", "75% in f, 30% in g, -5% in h". Writes nothing if causes are not known.
  * put  writes a name; NULL = unchanged
  * returns whether anything was written */
 static bool put_causes(const struct page *page, FILE *to, size_t i, const struct carm_change *c,
@@ -206,7 +206,7 @@ static bool put_causes(const struct page *page, FILE *to, size_t i, const struct
                        void (*put)(const struct page *page, const char *name))
 {
     enum { MOST = 3 };
-    static const double all = 0.995;
+    static const double all = 0.995; /* prints as 100%: "all in" */
     struct carm_change_cause causes[MOST];
     char name[256];
     const size_t n = find_causes(page, i, c, kind, causes, MOST);

@@ -731,7 +731,7 @@ static int open_levels(struct carm_run_levels **out, struct carm_run *run, doubl
 static int open_wanted(struct carm_run_levels **out, struct carm_run *run,
                        struct carm_address_sink *sink, struct carm_err *err)
 {
-    static const double some = 0.01; /* of the accesses */
+    static const double some = 0.01; /* share of the accesses; chosen by hand */
     struct carm_err none = {""};
     if (opt_levels || opt_set) {
         const double share = opt_levels                      ? sampled_share

@@ -208,7 +208,7 @@ static void show_twice(const struct carm_profile *profile)
 /* Prints, for a hybrid CPU, the kinds of cores that executed each large part. */
 static void show_kinds(const struct carm_profile *profile)
 {
-    static const double large = 0.05; /* of the time */
+    static const double large = 0.05; /* share of the time; chosen by hand */
     for (size_t i = 0; i < profile->nrows; i++) {
         const struct carm_profile_row *row = &profile->rows[i];
         char text[96], name[256];
@@ -221,7 +221,7 @@ static void show_kinds(const struct carm_profile *profile)
 /* Prints notes on the other hardware thread and the clock, if they affected the times. */
 static void show_core(const struct carm_run *run, const struct carm_model *model)
 {
-    static const double apart = 0.05;
+    static const double apart = 0.05; /* of the clocks; chosen by hand */
     struct carm_looks_sum core;
     if (!carm_run_core(run, model, &core)) {
         return;

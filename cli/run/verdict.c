@@ -74,9 +74,9 @@ void carm_run_say_row(const char *row, const char *name)
 static bool time_text(char *dst, size_t size, const struct carm_run *run,
                       const struct carm_profile_row *row)
 {
-    static const double little = 0.9, few = 0.75; /* shares of the time: of one thread, of several
-                                                   * threads */
-    static const double mostly = 0.5;
+    static const double little = 0.9, few = 0.75; /* shares of the time, by one and several threads;
+                                                   * chosen by hand */
+    static const double mostly = 0.5;             /* share of the waiting time; chosen by hand */
     const bool waits =
         row->threads <= 1 && run->cpu_seconds > 0.0 && run->cpu_seconds < little * run->row.seconds;
     const int used = snprintf(dst, size, "%.200s: %.3g s", run->name, run->row.seconds);
@@ -101,7 +101,7 @@ static bool time_text(char *dst, size_t size, const struct carm_run *run,
 /* The strides of a loop that waits for memory, as text. */
 static void stride_text(char *dst, size_t size, const struct carm_run_verdict *of)
 {
-    static const double few = 0.5; /* share of a line's bytes */
+    static const double few = 0.5; /* share of a line's bytes; chosen by hand */
     const int used = snprintf(dst, size, " (an access moves by %lld bytes each iteration",
                               (long long)of->stride);
     snprintf(dst + used, size - (size_t)used,
@@ -144,7 +144,7 @@ static void show_answer(const struct carm_run *run, const struct carm_profile_ro
                         const struct carm_profile_row *row, const struct carm_run_verdict *of)
 {
     static const double large =
-        0.15; /* share of the time: its removal makes the program at most 1.2 times as fast */
+        0.15; /* share of the time: without it the program is 1.2 times as fast */
     const struct carm_verdict *v = &of->verdict;
     const struct carm_verdict_kept kept = carm_verdict_keep(v);
     char limit[128], gain[32], stride[128] = "", advice[160], time[320], name[256];
@@ -228,7 +228,7 @@ static void show_further(const struct carm_profile_row *row, const struct carm_v
 /* Prints one line about all parts together, if no part takes most of the time. */
 static void show_causes(const struct carm_profile *profile, const struct carm_run_verdict *verdicts)
 {
-    static const double worth = 0.02; /* of the time */
+    static const double worth = 0.02; /* share of the time; chosen by hand */
     struct carm_run_cause causes[CARM_LIMITS];
     const size_t n = carm_run_causes(profile, verdicts, causes);
     char text[512] = "";
@@ -249,7 +249,7 @@ static void show_causes(const struct carm_profile *profile, const struct carm_ru
 
 bool carm_run_verdict_has_row(const struct carm_profile_row *row, const struct carm_run_verdict *of)
 {
-    static const double worth = 0.01; /* of the time */
+    static const double worth = 0.01; /* share of the time; chosen by hand */
     return (of->has || row->kind == CARM_PROFILE_UNKNOWN) && row->share >= worth;
 }
 
@@ -257,7 +257,7 @@ bool carm_run_verdict_has_row(const struct carm_profile_row *row, const struct c
  * answer. */
 static bool is_named(const struct carm_profile_row *row, const struct carm_run_verdict *of)
 {
-    static const double worth = 0.15; /* of the time */
+    static const double worth = 0.15; /* share of the time; chosen by hand */
     return carm_run_verdict_has_row(row, of) ||
            (row->kind != CARM_PROFILE_OTHERS && row->share >= worth);
 }
@@ -280,7 +280,7 @@ static int limit_width(const struct carm_profile *profile, const struct carm_run
 void carm_run_verdicts_show(const struct carm_run *run, const struct carm_profile *profile,
                             const struct carm_run_verdict *verdicts)
 {
-    static const double most = 0.5;
+    static const double most = 0.5; /* share of the time; chosen by hand */
     const int width = limit_width(profile, verdicts);
     bool answered = false, starred = false, spread = false;
     for (size_t i = 0; i < profile->nrows; i++) {
@@ -450,7 +450,7 @@ static json_t *loop_json(const struct carm_run *run, const struct carm_flow_code
 char *carm_run_loops_json(const struct carm_run *run, const struct carm_profile *profile,
                           const struct carm_run_verdict *verdicts)
 {
-    static const double worth_a_page = 0.01;
+    static const double worth_a_page = 0.01; /* share of the time; chosen by hand */
     struct carm_symbols *symbols = NULL;
     struct carm_err none = {""};
     json_t *all = carm_symbols_open(&symbols, &none) == 0 ? json_array() : NULL;

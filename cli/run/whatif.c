@@ -17,7 +17,7 @@ static void put(const char *text)
     fprintf(stderr, "carm: %s\n", carm_text_clean(clean, sizeof clean, text, false));
 }
 
-static const double gains_least = 1.05;   /* smallest lower end of a gain's interval for advice */
+static const double gains_least = 1.05;   /* least lower end of a gain's interval; chosen by hand */
 static const char margin[] = "         "; /* indent of a sentence below a row */
 
 /* "1.8x" */

@@ -214,7 +214,7 @@ static void print_facts(FILE *out, const struct carm_dwarf_study *s)
     }
 }
 
-/* Smallest gain for which advice is printed. */
+/* Smallest gain for which advice is printed. Chosen by hand. */
 static const double worth_saying = 1.05;
 
 /* The largest gain of avoiding traffic. */

@@ -20,7 +20,7 @@ static const double rounding = 1e-10;
  * and blends that start's scale into its sigma. Nearer outliers stay in: they may be noise, and a hard cut there would
  * make the intervals too narrow. */
 static const double far_out = 1.5;
-/* Passes end once the coefficients move by less than this share of the times. */
+/* Passes end once the coefficients move by less than this share of the times. Chosen by hand. */
 static const double settled = 1e-9;
 
 /* Works and times divided by their largest, so that the rows are of order one in any unit. */

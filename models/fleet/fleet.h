@@ -151,7 +151,7 @@ struct carm_fleet {
     size_t nfiles;
     struct carm_fleet_group *groups; /* largest first */
     size_t ngroups, groups_room;
-    size_t *row_index;  /* the texts that nodes' rows point into */
+    size_t *row_index;  /* indices of rows, grouped by node: the nodes' `rows` point into it */
     const char **notes; /* sentences about nodes that share a name */
     size_t nnotes, notes_room;
     size_t njudged, ndrifting; /* nodes that were judged */

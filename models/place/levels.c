@@ -18,7 +18,8 @@ static const double near_roof = 0.5;
 static const double sure_roof = 0.8; /* share of a roof above which the level surely binds:
                                       * simulated bytes and bandwidths both have errors of some per
                                       * cent */
-/* share of a roof above which bytes or roof are wrong: more than the roofs' intervals explain */
+/* share of a roof above which bytes or roof are wrong: more than the roofs' intervals explain;
+ * chosen by hand */
 static const double above_roof = 1.1;
 
 static const char *const names[CARM_AT_COUNT] = {"L1", "L2", "L3", "DRAM"};

@@ -798,7 +798,7 @@ static void bound_aliased(const struct carm_bounds_input *in, struct carm_bounds
 static void bound_window(const struct carm_bounds_input *in, struct carm_bounds *out)
 {
     static const double more =
-        1.02; /* smallest ratio to the chain's bound; below, both are the same bound */
+        1.02; /* least ratio to the chain's bound: else it is the same bound; chosen by hand */
     const double reorder = in->rates.theory ? in->rates.theory->reorder : 0.0;
     const double waits = in->rates.theory ? in->rates.theory->vector_queue : 0.0;
     if (in->window_cycles > more * in->chain_cycles) {

@@ -69,8 +69,8 @@ double carm_missing_memory(const struct carm_bounds_input *in)
 double carm_missing_back(const struct carm_bounds_input *in, double room_bytes, double bytes,
                          double seconds)
 {
-    static const double matters = 0.1; /* share of the time if all lines came from memory; less
-                                        * changes no verdict */
+    static const double matters = 0.1; /* share of the time that changes a verdict; chosen by
+                                        * hand */
     static const double at_once =
         8.0; /* independent misses at a time: fewer than a core can have in flight */
     const double scattered = in->scattered[CARM_FROM_L3], chained = in->chained[CARM_FROM_L3];

@@ -13,7 +13,7 @@
 
 #define CARM_SOL_NONE UINT32_MAX
 
-/* A number of the file, with its line: line << 32 | value. */
+/* A list of numbers from the file, each with its line: line << 32 | value. */
 struct carm_sol_list {
     uint64_t *v;
     size_t n, room;
