@@ -25,7 +25,7 @@ const char *carm_compare_kind_name(enum carm_compare_kind kind);
 /* Why a roof moves from run to run. */
 enum carm_compare_noise {
     CARM_COMPARE_CORE,        /* resources that each core has for itself: computation, L1 */
-    CARM_COMPARE_PRIVATE,     /* its private caches behind L1: the physical pages matter */
+    CARM_COMPARE_PRIVATE,     /* a core's private caches behind L1: the physical pages matter */
     CARM_COMPARE_SHARED,      /* the last cache */
     CARM_COMPARE_DRAM,        /* memory, one thread */
     CARM_COMPARE_DRAM_SEVERAL /* memory, several threads */

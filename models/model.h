@@ -277,7 +277,8 @@ struct carm_config {
 struct carm_model {
     char created[CARM_NAME_MAX]; /* ISO 8601, UTC */
     char carm_version[CARM_NAME_MAX];
-    char carm_commit[CARM_NAME_MAX]; /* of its sources (base/version.h); "" = unknown (left out) */
+    char carm_commit[CARM_NAME_MAX]; /* commit of carm's sources (base/version.h); "" = unknown
+                                      * (left out) */
     /* the tool that measured the roofs; "" = carm. Not in the file */
     char roofs_of[CARM_NAME_MAX];
     struct carm_machine machine;

@@ -60,7 +60,7 @@ struct carm_placed {
     struct carm_runtime runtime;
     size_t rows;                    /* number of merged rows; 1 = not merged */
     double imbalance;               /* 0 = unknown */
-    const struct carm_roofs *roofs; /* above the point */
+    const struct carm_roofs *roofs; /* the point's roofs */
     const char *unplaced;           /* why the point has no roofs; NULL = it has a place */
     bool has[2];                    /* by enum carm_place_which */
     struct carm_place place[2];

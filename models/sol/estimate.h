@@ -84,7 +84,7 @@ void carm_sol_estimate_layer(const struct carm_sol_result *result, uint32_t laye
                              enum carm_sol_model model, bool cached,
                              struct carm_sol_estimate *estimate);
 
-void carm_sol_result_close(struct carm_sol_result *result); /* frees the members, not *estimates
+void carm_sol_result_close(struct carm_sol_result *result); /* frees the members, not *result
                                                              * itself */
 
 /* The result of `carm sol`, from which all of its outputs are made. */

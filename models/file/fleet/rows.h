@@ -12,7 +12,7 @@
 struct carm_fleet_who {
     char host[256];
     char job[128];    /* of the batch system; "" = none */
-    char boot_id[40]; /* the kernel's, new at every boot of every node; "" = unknown */
+    char boot_id[40]; /* the kernel's boot id, new at every boot of every node; "" = unknown */
     int rank;         /* of MPI; -1 = none */
 };
 
