@@ -288,6 +288,48 @@ TEST(threads_have_their_buffers)
     }
 }
 
+/* All threads have as much; and one whose memory is untouched is not passed over for the other's. */
+TEST(each_thread_touches)
+{
+    skip_if(topo->pus < 2, "no two hardware threads");
+    for (int first = 0; first < 2; first++) {
+        struct carm_team *team = open_team(2, 3 * MIB, 64);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(team->workers[i].buffer.bytes, 4 * MIB);
+        }
+        carm_buffer_touch(&team->workers[first].buffer, 2 * MIB);
+        assert_true(carm_team_touch(team, MIB));
+        assert_int_equal(team->workers[first].buffer.touched, 2 * MIB);
+        assert_int_equal(team->workers[1 - first].buffer.touched, MIB);
+        close_opened();
+    }
+}
+
+static void count_run(struct carm_worker *w, void *arg)
+{
+    atomic_int *ran = arg;
+    atomic_fetch_add(&ran[w->index], 1);
+}
+
+/* The first threads work, the others rest until they are used again. */
+TEST(threads_work_when_they_are_used)
+{
+    skip_if(topo->pus < 2, "no two hardware threads");
+    static const int used[] = {2, 1, 1, 2, 2, 1, 9, 1, 2};
+    struct carm_team *team = open_team(2, MIB, 64);
+    atomic_int ran[2] = {0};
+    int wanted[2] = {0};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) {
+        carm_team_use(team, used[i]);
+        assert_int_equal(team->n, used[i] > 2 ? 2 : used[i]);
+        carm_team_run(team, count_run, ran);
+        wanted[0]++;
+        wanted[1] += used[i] > 1;
+        assert_int_equal(ran[0], wanted[0]);
+        assert_int_equal(ran[1], wanted[1]);
+    }
+}
+
 /* Threads that share cores by design are never separate, nor is one thread. */
 TEST(teams_are_taken_apart)
 {
@@ -341,6 +383,10 @@ TEST(nobody_passes_after_the_deadline)
                 assert_true(!passed[0] && (n == 1 || !passed[1]));
                 assert_true(atomic_load(&team->over));
                 assert_int_equal(atomic_load(&team->go), 0);
+                stop = 0; /* a later job has its own deadline */
+                carm_team_line_reset(team);
+                carm_team_run(team, arrive, passed);
+                assert_true(passed[0] && (n == 1 || passed[1]));
             } else if (n == 2) { /* the other one has arrived */
                 atomic_store(&team->arrived, 1);
                 atomic_store(&team->over, true);
