@@ -73,3 +73,62 @@ TEST(no_point_of_a_time_below_zero)
     assert_true(curve.points[0].x == 1.0 && curve.points[0].value == 50.0);
     free(curve.points);
 }
+
+/* Levels of a set whose curve shows them less clearly than that of fewer threads; a set may have more levels than the model. */
+TEST(levels_that_more_threads_hide)
+{
+    static const struct {
+        bool borrowed, here, before;
+        const char *had, *note;
+    } rows[] = {
+        {true, true, true, "",
+         "the curve of 4 threads shows no clear plateau here: the working sets of fewer threads "
+         "are used"},
+        {true, false, false, "late",
+         "late; the curve of 4 threads shows no clear plateau here: the working sets of fewer "
+         "threads are used"},
+        {false, false, true, "",
+         "the curve of 4 threads shows no clear plateau here, so it has no roof"},
+        {false, false, false, "why", "why"},
+        {false, true, true, "", ""},
+        {false, true, false, "", ""}};
+    enum { N = sizeof rows / sizeof *rows };
+    struct carm_level levels[N];
+    struct carm_build_levels more;
+    struct carm_model m = {.levels = levels, .nlevels = N};
+    memset(levels, 0, sizeof levels);
+    memset(&more, 0, sizeof more);
+    for (size_t i = 0; i < N; i++) {
+        levels[i].resolved = rows[i].before;
+        (void)strcpy(levels[i].note, rows[i].had);
+        more.levels[i] = (struct carm_build_level){.borrowed = rows[i].borrowed,
+                                                   .range = {.resolved = rows[i].here}};
+    }
+    more.levels[N].borrowed = true;
+    more.n = N + 1;
+    carm_build_note_levels(&m, &more, 4);
+    for (size_t i = 0; i < N; i++) {
+        assert_string_equal(levels[i].note, rows[i].note);
+    }
+}
+
+/* The clock of a set is the median of its roofs', memory and compute alike. */
+TEST(clock_of_a_set)
+{
+    struct carm_memory_roof memory[2] = {{.clock_hz = 5.0}, {.clock_hz = 1.0}};
+    struct carm_compute_roof compute[1] = {{.clock_hz = 3.0}};
+    struct carm_roofs roofs;
+    memset(&roofs, 0, sizeof roofs);
+    roofs.clock_hz = 7.0;
+    carm_build_roofs_clock(&roofs);
+    assert_near(roofs.clock_hz, 0.0, 0.0);
+    roofs.memory = memory;
+    roofs.compute = compute;
+    roofs.nmemory = 2;
+    carm_build_roofs_clock(&roofs);
+    assert_near(roofs.clock_hz, 3.0, 0.0); /* between both */
+    roofs.ncompute = 1;
+    compute[0].clock_hz = 4.0;
+    carm_build_roofs_clock(&roofs);
+    assert_near(roofs.clock_hz, 4.0, 0.0);
+}
