@@ -1,5 +1,5 @@
 ; SPDX-License-Identifier: GPL-3.0-or-later
-; The built-in test codes as nasm wrote them, compressed (base/pack.c), or none: -DBUILTIN='"FILE"' names the file.
+; The built-in test codes, as nasm wrote them, compressed (base/pack.c); empty without -DBUILTIN='"FILE"'.
 section .rodata
 global carm_builtin_packed:data
 global carm_builtin_end:data
@@ -9,7 +9,7 @@ carm_builtin_packed:
 %endif
 carm_builtin_end:
     db 0
-; The codes of latencies (asm/chain), likewise: -DCHAINS='"FILE"'.
+; The codes of latencies (asm/chain), compressed; empty without -DCHAINS='"FILE"'.
 global carm_builtin_chains_packed:data
 global carm_builtin_chains_end:data
 carm_builtin_chains_packed:

@@ -21,7 +21,7 @@ static int find_name(const char *name, const char *const *names, size_t n)
 unsigned carm_code_max_chains(const struct carm_code_spec *spec)
 {
     if (carm_isas[spec->isa].registers > 16) {
-        return 26; /* as many as there are rows of first values */
+        return 26; /* the number of rows of first values */
     }
     if (carm_isas[spec->isa].columns) {
         return spec->kind == CARM_KIND_B ? CARM_TILE_CHAINS : CARM_TILE_CHAINS - 2;
@@ -84,7 +84,7 @@ bool carm_kind_has_flops(enum carm_kind kind)
 
 uint64_t carm_account_slots(const struct carm_account *account)
 {
-    return account->instructions - 1; /* dec and jnz are one */
+    return account->instructions - 1; /* dec and jnz count as one */
 }
 
 static bool has_memory(const struct carm_code_spec *spec)
@@ -209,7 +209,7 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
     }
     const char *rest = target ? carm_digits_read(field + 1, target) : NULL;
     const bool at_least_two =
-        field[0] == 's' || field[0] == 'j'; /* one is said by leaving it out */
+        field[0] == 's' || field[0] == 'j'; /* for one stream, or stride 1, the field is left out */
     if (!rest || *rest || (at_least_two && *target < 2)) {
         return carm_fail(err, CARM_EINVAL,
                          "code '%.64s': field '%.16s' is not understood; after KIND.ISA.PRECISION "
@@ -220,7 +220,7 @@ static int parse_field(const char *field, const char *name, struct carm_code_spe
     return 0;
 }
 
-/* The usual number, or as many as the floating-point instructions give their turns to. */
+/* The usual number of chains, or fewer if the floating-point instructions do not suffice for all turns. */
 static unsigned usual_chains(const struct carm_code_spec *spec)
 {
     const unsigned room = carm_code_max_chains(spec);
@@ -238,7 +238,7 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
         return carm_fail(err, CARM_EINVAL, "code '%.64s...' is too long to be a name", name);
     }
     memcpy(copy, name, strlen(name) + 1);
-    for (char *f = copy; f; n++) { /* not strtok: an empty field is a mistake, too */
+    for (char *f = copy; f; n++) { /* strtok would pass over empty fields, which are errors */
         if (n == sizeof fields / sizeof *fields) {
             return carm_fail(err, CARM_EINVAL, "code '%.64s' has too many fields", name);
         }
@@ -293,7 +293,8 @@ int carm_code_parse(const char *name, struct carm_code_spec *spec, struct carm_e
 
 enum {
     MAX_PREFETCH = 1 << 20,
-    LINE_INSTRUCTIONS = 5, /* of kind R for each line, beside its loads: asm/carm.inc, DRAW */
+    LINE_INSTRUCTIONS =
+        5, /* kind R: instructions for each line beside its loads (asm/carm.inc, DRAW) */
 };
 
 static unsigned vector_bytes(const struct carm_code_spec *spec)
@@ -345,7 +346,7 @@ static int check_streams(const struct carm_code_spec *spec, struct carm_err *err
     if (!has_streams(spec)) {
         return carm_fail(err, CARM_EINVAL, "several streams (sN) are for kinds A and C alone");
     }
-    const bool turns = carm_mix_is_pure(&m); /* accesses take turns in all streams */
+    const bool turns = carm_mix_is_pure(&m); /* accesses go to all streams in turn */
     const unsigned each = turns ? 1 : carm_mix_slots(&m);
     if (spec->streams % each != 0) {
         char name[16];
@@ -450,7 +451,7 @@ static int check_ints(const struct carm_code_spec *spec, struct carm_err *err)
     return 0;
 }
 
-/* Random lines have nothing to be ordered or fetched ahead. */
+/* Checks kind R: random lines have no order and no prefetch. */
 static int check_random(const struct carm_code_spec *spec, struct carm_err *err)
 {
     if (spec->units < 1 || spec->units > CARM_CODE_UNITS_MAX) {
@@ -467,7 +468,7 @@ static int check_random(const struct carm_code_spec *spec, struct carm_err *err)
     return 0;
 }
 
-/* A tile's row lies a register's content behind the one before: it leaves none for several streams,
+/* Checks a code with tiles: the distance of a tile's rows is in r8, so there are no registers for several streams,
  * additions of integers or random lines. */
 static int check_tiles(const struct carm_code_spec *spec, struct carm_err *err)
 {
@@ -551,15 +552,15 @@ struct trial {
 
 typedef double cost_fn(const struct trial *trial, double tolerance);
 
-/* Loops of some 64 instructions run best: a shorter one must be exact to be taken, a longer one must
- * be clearly more exact. */
+/* Loops of some 64 instructions run best: a shorter loop must be exact to be chosen, a longer loop must be
+ * clearly more exact. */
 static double exact_cost(const struct trial *trial, double tolerance)
 {
     (void)tolerance;
     return trial->error + 1e-5 * fabs(log(trial->instructions / 64.0));
 }
 
-/* The shortest loop within the tolerance. Where none is within it: the loop with the nearest
+/* Cost for choosing the shortest loop within the tolerance, or, if none is, the loop with the nearest
  * intensity. */
 static double short_cost(const struct trial *trial, double tolerance)
 {

@@ -36,7 +36,7 @@ _Static_assert(ZYDIS_VERSION_MAJOR(ZYDIS_VERSION) >= 4,
 static const struct {
     ZydisMnemonic mnemonic;
     enum carm_insn_role role;
-    int element_bytes; /* where Zydis does not report that of the operands; -1 = it has none */
+    int element_bytes; /* where Zydis reports no element size of the operands; -1 = no elements */
 } repertoire[] = {
     PACKED(, MOVA, CARM_INSN_LOAD),
     PACKED(V, MOVA, CARM_INSN_LOAD),
@@ -149,7 +149,7 @@ static int general_number(const ZydisDecodedOperand *o)
     return general ? ZydisRegisterGetId(o->reg.value) : -1;
 }
 
-/* The first register written that the calling convention does not give away, hidden operands
+/* The first written register that is not the callee's by the calling convention, hidden operands
  * included. returns its name or NULL */
 static const char *protected_write(const struct parts *p)
 {
@@ -220,7 +220,7 @@ static const char *address(const struct parts *p, const ZydisDecodedOperand *o,
     return NULL;
 }
 
-/* The same of a tile's rows, which lie r8 apart. Zydis knows neither their bytes nor their number. */
+/* Like address(), for a tile's rows at distances of r8. Zydis knows neither their bytes nor their number. */
 static const char *tile_address(const ZydisDecodedOperand *o, struct carm_insn *out)
 {
     const ZydisDecodedOperandMem *m = &o->mem;
@@ -252,7 +252,7 @@ static const char *move(const struct parts *p, struct carm_insn *out)
     const char *why =
         out->set == CARM_SET_AMX ? tile_address(memory, out) : address(p, memory, out);
     out->reg = vector_number(reg);
-    if (store) { /* Zydis gives movntpd's memory elements of four bytes: the register knows */
+    if (store) { /* Zydis reports elements of 4 bytes for movntpd's memory: use the register's */
         out->element_bytes = reg->element_size / 8U;
     }
     if (p->in.mnemonic == ZYDIS_MNEMONIC_MOVNTI) {
@@ -323,8 +323,8 @@ static bool addition(const struct parts *p, struct carm_insn *out)
     return true;
 }
 
-/* General-purpose instructions, in the very forms that a code needs. second: a register; NONE: an
- * immediate, which becomes the instruction's value; MAX_VALUE: it has one operand alone. */
+/* General-purpose instructions, exactly in the forms that a code needs. second: a register; NONE: an
+ * immediate, which becomes the instruction's value; MAX_VALUE: the instruction has one operand. */
 enum { IMMEDIATE = ZYDIS_REGISTER_NONE, NO_OPERAND = ZYDIS_REGISTER_MAX_VALUE };
 static const struct {
     ZydisMnemonic mnemonic;
@@ -372,7 +372,7 @@ static const char *form(const struct parts *p, struct carm_insn *out)
     for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
         if (has_form(p, k)) {
             out->role = forms[k].role;
-            /* a negative one is sign-extended in either field */
+            /* a negative immediate is sign-extended in both fields */
             out->value = forms[k].second == (int)IMMEDIATE ? p->op[1]->imm.value.s : 0;
             return NULL;
         }
@@ -382,7 +382,7 @@ static const char *form(const struct parts *p, struct carm_insn *out)
                : "it is outside the repertoire of test codes";
 }
 
-/* r9 times three to r10, r9 times five to r11; a place in the image to r9. */
+/* lea of 3 * r9 to r10, of 5 * r9 to r11, or of an address in the image to r9. */
 static bool distance(const struct parts *p, struct carm_insn *out)
 {
     const ZydisDecodedOperandMem *m = &p->op[1]->mem;
@@ -423,7 +423,7 @@ static const char *control(const struct parts *p, struct carm_insn *out)
     case CARM_INSN_NOP:
     case CARM_INSN_TILERELEASE:
     case CARM_INSN_VZEROUPPER:
-    case CARM_INSN_RET: /* Zydis has one mnemonic for the near and the far one */
+    case CARM_INSN_RET: /* Zydis has one mnemonic for near and far returns */
         good = p->n == 0 && p->in.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR;
         break;
     default:
@@ -479,7 +479,7 @@ static const char *instruction_set(const struct parts *p, struct carm_insn *out)
     }
 }
 
-/* Fills out but for its offset. returns NULL or the reason why the instruction is refused */
+/* Fills *out except its offset. returns NULL or the reason why the instruction is refused */
 static const char *classify(struct parts *p, struct carm_insn *out)
 {
     const ZydisInstructionAttributes prefixes =
@@ -654,7 +654,7 @@ static const char *read_shape(const uint8_t *shape, struct tiles *t)
     return NULL;
 }
 
-/* Elements of the sums have 32 bits. Each sums up products of 4 bytes of either factor. */
+/* Elements of the sums have 32 bits. Each sums the products of 4 bytes of both factors. */
 static const char *shape_product(const struct tiles *t, struct carm_insn *in)
 {
     const int c = in->reg;

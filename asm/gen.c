@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Of fma+add and 2fma+add: the square of the first is nearly the second (carm_gen_constant). */
+/* Constants of fma+add and 2fma+add: the square of `root` is nearly `square` (carm_gen_constant). */
 static const double root = 0.6432608366259892;
 static const double square = 1735538.0 / 4194304.0;
 
@@ -56,7 +56,7 @@ double carm_gen_constant(unsigned row, unsigned lane)
     }
 }
 
-/* The nearest number with so many bits of exponent and fraction; v is 0 or normal there. */
+/* The bits of the nearest number with these widths of exponent and fraction; v is 0 or normal in this format. */
 static uint64_t narrow(double v, int exponent, int fraction)
 {
     const uint64_t sign = (uint64_t)(signbit(v) ? 1 : 0) << (exponent + fraction);
@@ -73,11 +73,11 @@ static uint64_t narrow(double v, int exponent, int fraction)
     return sign | (uint64_t)(e + bias) << fraction | ((uint64_t)m - ((uint64_t)1 << fraction));
 }
 
-/* Integers: every chain comes back to its first value, or stays at one, and no dot product wraps around.
+/* Integers: every chain returns to its first value, or stays at one value, and no dot product wraps around.
  *   add    z + x, then z - x
  *   mul    z * f, then z * (1 / f) modulo 2^bits
  *   logic  z & x, then z | -x
- *   dot    z + 4 x x, or 2 x x, then z - the same; x > 0, so that it is the same with and without sign
+ *   dot    z + 4 x x, or 2 x x, then z minus this; x > 0, so that it is equal with and without sign
  *   ifma   z + the low 52 bits of a product, modulo 2^64: this chain alone goes on for ever */
 static uint64_t integer(unsigned row, unsigned lane, unsigned bytes)
 {
@@ -92,7 +92,7 @@ static uint64_t integer(unsigned row, unsigned lane, unsigned bytes)
     case CARM_ROW_MUL:
         return f;
     case CARM_ROW_MUL + 1:
-        for (int i = 0; i < 5; i++) { /* 3 right bits, then twice as many each time */
+        for (int i = 0; i < 5; i++) { /* Newton: 3 correct bits, then twice as many in each step */
             inverse *= 2 - f * inverse;
         }
         return inverse;
@@ -104,7 +104,7 @@ static uint64_t integer(unsigned row, unsigned lane, unsigned bytes)
 }
 
 /* Half precision. Mixtures: the last bit of a chain's value is 2^-10 or, from 2 on, 2^-9, so r is a
- * multiple of 2^-9; the square is less by 4e-6. */
+ * multiple of 2^-9; the square is smaller than r by 4e-6. */
 static double half_constant(unsigned row, unsigned lane)
 {
     switch (row) {
@@ -152,8 +152,8 @@ static void make_tile_shape(uint8_t out[CARM_ROW_BYTES])
     }
 }
 
-/* Two factors X and Y with X Y = -Y X, so that their products in turn bring a chain back. As matrices of
- * 16 x 16, once for each of the 2 or 4 elements that meet in one of 32 bits, they repeat
+/* Two factors X and Y with X Y = -Y X, so that X Y and Y X in turn bring a chain back to its value. As matrices
+ * of 16 x 16, one for each of the 2 or 4 elements that are summed in one element of 32 bits, they repeat
  *      a  b          b -a
  *      b -a         -a -b
  * a and b have 8 bits, so that the sums of products are exact in single precision in whatever order
@@ -176,7 +176,7 @@ void carm_gen_tile_row(enum carm_precision precision, unsigned row, uint8_t out[
     const bool sum = row < CARM_TILE_FIRST;
     const unsigned bytes = sum ? 4 : p->bytes;
     for (unsigned i = 0; i < CARM_ROW_BYTES / bytes; i++) {
-        const float first = 1.0F + (float)(row * 16 + i) / 431.0F; /* as those of vectors */
+        const float first = 1.0F + (float)(row * 16 + i) / 431.0F; /* first values, like vectors' */
         const double v = factor(row - CARM_TILE_FIRST, i / (4 / bytes), row >= CARM_TILE_SECOND);
         const int32_t whole = sum ? (int32_t)(1 + row * 16 + i) : (int32_t)(v * 128.0);
         const uint64_t bits = precision == CARM_BF16 ? narrow(v, 8, 7) : narrow(v, 5, 10);
@@ -187,7 +187,7 @@ void carm_gen_tile_row(enum carm_precision precision, unsigned row, uint8_t out[
     }
 }
 
-/* What the table of forms says of a code's precision and operation. */
+/* The form of a code's precision and operation. */
 static const struct carm_form *form_of(const struct carm_code_spec *s)
 {
     return carm_kind_has_flops(s->kind) ? carm_form_find(s->isa, s->precision, s->op) : NULL;
@@ -201,7 +201,7 @@ static void put_forms(FILE *out, const struct carm_code_spec *s, bool vex)
     }
 }
 
-/* The same as put_isa_of_floats for what has no mnemonics by scalar and packed: moves of whole vectors. */
+/* put_isa_of_floats for precisions without scalar and packed mnemonics: whole vectors are moved. */
 static void put_isa_of_forms(FILE *out, const struct carm_code_spec *s)
 {
     const struct carm_isa_row *isa = &carm_isas[s->isa];
@@ -263,9 +263,9 @@ static void put_isa(FILE *out, const struct carm_code_spec *s)
     fprintf(out, "%%define CARM_CONSTANTS carm_constants_%s\n", p->name);
 }
 
-/* Chain i lives in register i, or in one that has no other use in this code: with AVX-512 from 16 on,
- * else 14, 15 and those of loads and stores (carm_code_max_chains). The fifth and sixth chain of tiles
- * take those of loads and stores, too. */
+/* Chain i is in register i, or in a register without another use in this code: with AVX-512 from 16 on,
+ * else 14, 15 and the registers of loads and stores (carm_code_max_chains). With tiles, the fifth and sixth
+ * chain use the tiles of loads and stores. */
 static unsigned chain_register(const struct carm_code_spec *s, unsigned chain)
 {
     static const unsigned spare[] = {14, 15, 10, 11};
@@ -286,17 +286,17 @@ static void put_turn(FILE *out, const char *text, unsigned reg)
 }
 
 /* The k-th floating-point instruction of the loop. Chains alternate; every chain gets all its turns
- * equally often, so that each iteration leaves the sequences of `carm_gen_constant` whole. In a
+ * equally often, so that each iteration completes the sequences of `carm_gen_constant`. In a
  * mixture every second pair of chains starts one turn later (FMA FMA ADD ADD ...): on Zen 3 the loop of
- * B.avx2.dp.fma+add.f224.c14 then stays at 23.9 flop/cycle; where all chains start alike, or every second
- * one later, it falls to 20.7 for long stretches. */
+ * B.avx2.dp.fma+add.f224.c14 then stays at 23.9 flop/cycle; if all chains start at the same turn, or every
+ * second chain one turn later, it falls to 20.7 for long stretches. */
 static void put_fp(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
     const struct carm_op_row *op = &carm_ops[s->op];
     unsigned width = s->chains;
     unsigned in_round = k % (op->nturns * width);
     unsigned full = s->fps / (op->nturns * width) * (op->nturns * width);
-    if (k >= full) { /* the rest: fewer chains, still all turns of each */
+    if (k >= full) { /* the last instructions: fewer chains, with all turns of each */
         width = (s->fps - full) / op->nturns;
         in_round = k - full;
     }
@@ -320,8 +320,8 @@ static const char *place_of(unsigned stream)
     return places[stream];
 }
 
-/* Stream and slot of the k-th load, store or update of a loop with several streams. Those alone take
- * turns in all streams; else loads in the first ones and stores, or updates, in the others. */
+/* Stream and slot of the k-th load, store or update of a loop with several streams. A pure mix uses all streams in
+ * turn; otherwise loads use the first streams, and stores or updates the others. */
 static void find_stream(const struct carm_code_spec *s, bool load, unsigned k, unsigned *stream,
                         unsigned *slot)
 {
@@ -333,7 +333,7 @@ static void find_stream(const struct carm_code_spec *s, bool load, unsigned k, u
     *slot = k / around;
 }
 
-/* The slot of the k-th vector of a stream with strides: line after line, whole ones. */
+/* The slot of the k-th vector of a stream with strides: whole lines, one after another. */
 static unsigned jumped(const struct carm_code_spec *s, unsigned k)
 {
     const unsigned in_line = CARM_LINE_BYTES / carm_isa_vector_bytes(s->isa, s->precision);
@@ -351,7 +351,7 @@ static void put_access(FILE *out, const struct carm_code_spec *s, unsigned k)
     unsigned place = k % per_unit;
     if (s->order == CARM_ORDER_BLOCK) {
         const unsigned size = s->block ? s->block : s->units;
-        const unsigned first = unit / size * size; /* of the block */
+        const unsigned first = unit / size * size; /* first unit of the block */
         const unsigned units = s->units - first < size ? s->units - first : size;
         const unsigned all_loads = units * loads;
         k -= first * per_unit;
@@ -407,11 +407,11 @@ static void put_setup(FILE *out, const struct carm_code_spec *s)
     }
 }
 
-/* Integer additions, from the first-th on, until as many of them stand in the loop as are due after
- * `done` of `all` other instructions: the front end meets every sort in each group that it issues,
- * and no port's queue fills up while others run dry. The four chains take turns, so that one comes
- * again after four additions, later than its latency.
- * returns how many stand in the loop now */
+/* Puts integer additions, from number `first` on, in proportion to `done` of `all` other instructions: each
+ * group that the front end issues contains every sort of instruction, and no port's queue fills up while others
+ * are empty. The four chains take turns, so that a chain is used again after four additions, later than its
+ * latency.
+ * returns the number of additions in the loop so far */
 static unsigned put_ints(FILE *out, const struct carm_code_spec *s, unsigned first, unsigned done,
                          unsigned all)
 {
@@ -429,8 +429,8 @@ static unsigned stride_slots(const struct carm_code_spec *s)
     return has_streams(s) ? slots / s->streams : s->stride > 1 ? slots * s->stride : slots;
 }
 
-/* The k-th prefetch: line after line, of several streams in turn. Where non-temporal stores go nothing
- * is fetched. */
+/* The k-th prefetch: line after line, of several streams in turn. Targets of non-temporal stores are not
+ * prefetched. */
 static void put_prefetch(FILE *out, const struct carm_code_spec *s, unsigned k)
 {
     const unsigned streams = carm_code_fetched_streams(s);
@@ -475,7 +475,7 @@ static void put_body(FILE *out, const struct carm_code_spec *s)
     fprintf(out, "  LOOP_END %u\n", memory ? stride_slots(s) : 0);
 }
 
-/* Line after line, all vectors of each. */
+/* Loads line after line, all vectors of each line. */
 static void put_random_body(FILE *out, const struct carm_code_spec *s)
 {
     const unsigned in_line = CARM_LINE_BYTES / carm_isa_vector_bytes(s->isa, s->precision);

@@ -114,7 +114,7 @@ bool carm_code_table_find(const struct carm_code_table *table, const char *name,
 
 enum { ROW_BYTES = 64 }; /* of the table of constants, and its alignment */
 
-/* Unpacked once, when they are first needed, and kept: 10 ms for 9.9 MB. */
+/* The built-in codes, unpacked when they are first needed, and kept: 10 ms for 9.9 MB. */
 static pthread_mutex_t unpacking = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *unpacked;
 static size_t unpacked_bytes;
@@ -158,13 +158,13 @@ uint64_t carm_builtin_constants(const struct carm_code_table *builtin)
 
 /* ---- nasm ---- */
 
-/* nasm expands the macros again in each of its five passes. From so many codes on, one expansion
- * in a run of its own costs less than half the time. For fewer codes, starting nasm twice costs
- * more. */
+/* nasm expands the macros again in each of its five passes. From this number of codes on, one expansion
+ * in a separate run takes less than half the time. For fewer codes, starting nasm twice takes
+ * longer. */
 enum { EXPAND_ONCE = 50 };
 
-/* Runs `nasm -f bin -o out source`, with -E where the macros are to be expanded alone, its messages to
- * the file log. returns 0 or negative */
+/* Runs `nasm -f bin -o out source`, with -E to expand macros only; messages go to the file log. returns 0 or
+ * negative */
 static int run_nasm(bool expand, const char *source, const char *out, const char *log,
                     struct carm_err *err)
 {
@@ -411,7 +411,8 @@ static int gather(struct making *m, const struct carm_code_table *builtin, struc
             m->fresh[m->nfresh++] = m->specs[i];
         }
     }
-    /* codes find their constants by distance: each image keeps its offsets, one behind the other */
+    /* codes address their constants by distance, so each image keeps its offsets; the fresh image follows the built-in
+     * one */
     m->fresh_at =
         m->nfresh < m->n ? (builtin->begin + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES : 0;
     if (rc || !m->nfresh) {

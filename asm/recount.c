@@ -10,14 +10,14 @@ enum { REGISTERS = 32, NO_LOAD = -1 };
 
 /* ---- one code on its way through the recount ---- */
 
-/* How a code finds its addresses; the setup shows which. */
+/* How a code computes its addresses, as found in the setup. */
 enum form { FORM_ONE_STREAM, FORM_STREAMS, FORM_RANDOM };
 
 struct walk {
     const uint8_t *image;
     size_t size;
     const struct carm_code_layout *layout;
-    unsigned element_bytes;        /* where an instruction has none */
+    unsigned element_bytes;        /* for instructions that do not show an element size */
     const struct carm_insn *insns; /* [n] */
     size_t n;
     enum form form;
@@ -51,7 +51,7 @@ static bool is_store(const struct carm_insn *in)
 /* ---- random lines ---- */
 
 /* Knuth's constants of MMIX: The Art of Computer Programming, volume 2, third edition, 3.3.4, table 1.
- * Written down here once more, so that the macros cannot change them alone. */
+ * Repeated here, so that a change of the macros alone is found. */
 static const int64_t factor = 6364136223846793005;
 static const int64_t summand = 1442695040888963407;
 enum { LINE_SHIFT = 6 }; /* a line number to bytes */
@@ -143,13 +143,13 @@ static int random_body(const struct walk *w, size_t *end)
 
 /* ---- slots ---- */
 
-/* Accesses of one stream. */
+/* Whether an instruction accesses a stream. */
 static bool accesses(const struct carm_insn *in, enum carm_insn_base base)
 {
     return (in->role == CARM_INSN_LOAD || is_store(in)) && in->base == base;
 }
 
-/* Addresses of loads, and of stores, increase. */
+/* Checks that addresses of loads, and addresses of stores, increase. */
 static int check_order(const struct walk *w, enum carm_insn_base base)
 {
     int64_t past_load = 0;
@@ -178,8 +178,8 @@ static const struct carm_insn *next_access(const struct walk *w, enum carm_insn_
     return i < w->loop_end ? &w->insns[i] : NULL;
 }
 
-/* By how many lines a loop of loads alone goes on from one whole line to the next: its stride shows
- * it; 1 where nothing is left out. */
+/* Lines from one loaded line to the next in a loop of loads alone, by the loop's stride; 1 = no line is left
+ * out. */
 static int64_t find_stride(const struct walk *w)
 {
     const uint64_t bytes = w->out->load_bytes;
@@ -189,8 +189,8 @@ static int64_t find_stride(const struct walk *w)
     return whole && stride ? (int64_t)(stride / bytes) : 1;
 }
 
-/* Loads and stores tile [0, stride) without overlap or gap, strides apart; a load and a store share a
- * slot only as an update. */
+/* Checks that loads and stores fill [0, stride) without overlap or gap, except strides; a load and a store share
+ * a slot only as an update. */
 static int check_tiling(const struct walk *w, enum carm_insn_base base)
 {
     const int64_t stride = find_stride(w);
@@ -227,7 +227,7 @@ static int check_tiling(const struct walk *w, enum carm_insn_base base)
     return 0;
 }
 
-/* Each stream's accesses in one iteration fill the bytes that the stream advances by: in order,
+/* Checks that each stream's accesses in one iteration fill the bytes by which the stream advances: in order,
  * without overlap and without gap. Loads of whole lines may leave equal strides between them. */
 static int check_slots(const struct walk *w)
 {
@@ -307,7 +307,7 @@ static bool begins_pass(const struct carm_insn *in)
     return in->role == CARM_INSN_REWIND || in->role == CARM_INSN_RECHARGE_R;
 }
 
-/* The setup behind ldtilecfg, whose values carm_decode has checked. */
+/* The setup after ldtilecfg; carm_decode has checked its values. */
 static int check_tile_entry(const struct walk *w, size_t i)
 {
     const bool good = i + 1 < w->n && w->insns[i].role == CARM_INSN_TABLE &&
@@ -315,7 +315,7 @@ static int check_tile_entry(const struct walk *w, size_t i)
     return good ? 0 : refuse_at(w, i, "`lea r9, constants; mov r8d, 64` is due here");
 }
 
-/* Loads of constants, and the instructions that tell a code's form: the distance between its
+/* Walks the loads of constants, and the instructions that decide a code's form: the distance between its
  * streams, or its generator of random lines. */
 static int walk_entry(struct walk *w)
 {
@@ -533,9 +533,9 @@ static struct uses find_uses(const struct walk *w)
 static int check_registers(const struct walk *w)
 {
     const struct uses u = find_uses(w);
-    int64_t from[REGISTERS]; /* where in a stream a register's content was loaded from */
-    enum carm_insn_base stream[REGISTERS]; /* which stream */
-    bool flipped[REGISTERS];               /* and whether it waits to be stored again */
+    int64_t from[REGISTERS];               /* place in a stream from which a register was loaded */
+    enum carm_insn_base stream[REGISTERS]; /* the stream */
+    bool flipped[REGISTERS]; /* whether its sign is flipped, so that it must be stored */
     for (int r = 0; r < REGISTERS; r++) {
         from[r] = NO_LOAD;
         stream[r] = CARM_BASE_FIRST;

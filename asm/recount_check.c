@@ -45,7 +45,7 @@ static const struct {
     [CARM_POPCNT] =
         {2, 2, false, CARM_ROW_ADD, {{CARM_INSN_POPCNT, 0, 0, 0}, {CARM_INSN_POPCNT, 0, 0, 0}}},
 };
-/* of tiles, which have dot products alone: X Y = -Y X (asm/gen.c) */
+/* turns of tiles, which have only dot products: X Y = -Y X (asm/gen.c) */
 static const struct turn tile_turns[] = {FUSED(DOT, 0, 1), FUSED(DOT, 1, 0)};
 enum { TILE_ROWS = 16, TILE_COLUMNS = 16, SHAPE_BYTES = 64 };
 #undef FUSED
@@ -60,8 +60,8 @@ struct check {
     char name[CARM_CODE_NAME_MAX];
     unsigned vector_bytes, element_bytes;
     bool mix, flops, vex, tiles;
-    bool random; /* kind R: carm_recount has seen to its addresses */
-    /* how far the loop is read */
+    bool random; /* kind R: carm_recount has checked its addresses */
+    /* numbers of instructions of the loop that were read so far */
     unsigned accesses, loads, stores, prefetches, ints;
     unsigned constants_loaded; /* by the setup */
     unsigned fps[REGISTERS];   /* FP instructions of each chain */
@@ -113,12 +113,12 @@ static int compare(const struct check *c, const struct carm_account *recount,
     return 0;
 }
 
-/* How streams and a mix go together, worked out again from the specification. */
+/* The division of the streams among loads and stores, derived again from the specification. */
 struct arrays {
     unsigned n; /* streams, 1 at least */
     unsigned loads,
-        stores; /* of n: which are loaded from, then which are stored into; where accesses
-                             * take turns in all of them all are both */
+        stores; /* of n streams: number that is loaded, number that is stored; if accesses go
+                             * to all streams in turn, both are n */
     bool turns;
 };
 
@@ -129,7 +129,7 @@ static struct arrays arrays_of(const struct check *c)
     if (n == 1 || (m->update && m->loads == 1) || m->loads == 0 || m->stores == 0) {
         return (struct arrays){n, n, n, true};
     }
-    if (m->update) { /* the last of a unit's vectors is changed */
+    if (m->update) { /* the last vector of a unit is updated */
         const unsigned plain = n * (m->loads - 1) / m->loads;
         return (struct arrays){n, plain, n - plain, false};
     }
@@ -185,7 +185,7 @@ static int refuse(const struct check *c, const struct carm_insn *in, const char 
                      (unsigned long long)in->offset, text, why);
 }
 
-/* Nothing but the instruction set and the width of the specification. */
+/* Checks that an instruction has the instruction set and the width of the specification. */
 static int check_form(const struct check *c, const struct carm_insn *in)
 {
     const enum carm_isa isa = c->spec->isa;
@@ -212,7 +212,7 @@ static int check_form(const struct check *c, const struct carm_insn *in)
     case CARM_SET_AVX512F:
         good = isa == CARM_AVX512;
         break;
-    case CARM_SET_AVX512_MORE: /* for operations of CARM_FORM_TABLE, which says which CPU has them */
+    case CARM_SET_AVX512_MORE: /* operations of CARM_FORM_TABLE, which has their CPUID bits */
         good = isa == CARM_AVX512 && carm_precisions[c->spec->precision].forms &&
                in->role >= CARM_INSN_ADD && in->role < CARM_INSN_FLIP;
         break;
@@ -220,7 +220,7 @@ static int check_form(const struct check *c, const struct carm_insn *in)
     if (!good) {
         return refuse(c, in, "it is of another instruction set");
     }
-    /* the exclusive or of a scalar update works on the whole register: there is no narrower one */
+    /* the exclusive or of a scalar update works on the whole register: no narrower one exists */
     const unsigned bytes = isa == CARM_SCALAR && in->role == CARM_INSN_FLIP ? 16 : c->vector_bytes;
     if (in->role >= CARM_INSN_LOAD && in->role <= CARM_INSN_FLIP &&
         in->role != CARM_INSN_PREFETCH) {
@@ -260,12 +260,12 @@ static struct due due_update(const struct check *c, unsigned k)
     const unsigned first = k / (block * (plain + 2)) * block;
     const unsigned units = s->units - first < block ? s->units - first : block;
     const unsigned j = k - first * (plain + 2);
-    const bool load = j < units * plain; /* alone */
+    const bool load = j < units * plain; /* a load that is not a part of an update */
     const unsigned unit = first + (load ? j / plain : (j - units * plain) / 2);
     const unsigned of_sort = load ? first * plain + j : unit;
     struct due due = {load || (j - units * plain) % 2 == 0, 0,
                       (int64_t)unit * s->mix.loads + (load ? j % plain : plain)};
-    if (a.n > 1) { /* each sort goes around its streams */
+    if (a.n > 1) { /* each sort of access uses its streams in turn */
         const unsigned around = load ? a.loads : a.stores;
         due.stream = of_sort % around + (load || a.turns ? 0 : a.loads);
         due.slot = of_sort / around;
@@ -273,7 +273,7 @@ static struct due due_update(const struct check *c, unsigned k)
     return due;
 }
 
-/* The k-th access as the specification's mix and order put it into one stream. */
+/* The k-th access in one stream, by the specification's mix and order. */
 static struct due due_access(const struct carm_code_spec *s, unsigned k)
 {
     const unsigned per_unit = s->mix.loads + s->mix.stores;
@@ -327,7 +327,7 @@ static int check_access(struct check *c, const struct carm_insn *in)
     return 0;
 }
 
-/* The next line of each stream that is fetched ahead, in turn. */
+/* Checks that a prefetch is of the next line of the prefetched streams, in turn. */
 static int check_prefetch(struct check *c, const struct carm_insn *in)
 {
     const unsigned streams = prefetched_streams(c);
@@ -341,7 +341,7 @@ static int check_prefetch(struct check *c, const struct carm_insn *in)
     return 0;
 }
 
-/* The row of the table of constants that the k-th constant of the setup is loaded from: first
+/* The row of the table of constants from which the setup must load its k-th constant: first
  * values of the chains, the operation's two constants, the stored vector or the flipped signs.
  * -1: there is no such constant. */
 static int due_row(const struct check *c, unsigned k)
@@ -362,8 +362,8 @@ static int due_row(const struct check *c, unsigned k)
     return k > operands ? -1 : c->spec->mix.update ? CARM_ROW_SIGN : CARM_ROW_STORE;
 }
 
-/* The setup loads the values that are due, not only normal ones. carm_recount has seen to it that
- * they lie in the image. */
+/* Checks that the setup loads the expected values, not only normal ones. carm_recount has checked that they
+ * are in the image. */
 static int check_constant(struct check *c, const struct carm_insn *in)
 {
     const int row = due_row(c, c->constants_loaded++);
@@ -383,8 +383,8 @@ static int check_constant(struct check *c, const struct carm_insn *in)
     return row >= 0 ? 0 : refuse(c, in, "no constant is due here");
 }
 
-/* Each chain takes its turns in order, with the constants of each turn: only then do its values
- * stay normal. In a mixture each pair of chains begins one turn later than the pair before. */
+/* Checks that each chain takes its turns in order, with the constants of each turn: only then do its values
+ * stay normal. In a mixture each pair of chains begins one turn later than the previous pair. */
 static int check_fp(struct check *c, const struct carm_insn *in)
 {
     const unsigned n = ops[c->spec->op].n;
@@ -409,8 +409,8 @@ static int check_fp(struct check *c, const struct carm_insn *in)
     return 0;
 }
 
-/* The four chains of additions take turns, each meets the loop's counter alone: nothing makes one
- * wait for another. */
+/* Checks that the four chains of additions take turns, and that each adds only the loop's counter, so that no chain
+ * waits for another. */
 static int check_int(struct check *c, const struct carm_insn *in)
 {
     if (in->src[0] != CARM_GENERAL_RCX) {

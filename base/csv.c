@@ -19,7 +19,7 @@ struct carm_csv {
     size_t line, column; /* of the next character */
     size_t used;         /* of record */
     size_t nfields;
-    bool begun;  /* a byte order mark was looked for */
+    bool begun;  /* a byte order mark was skipped, if there was one */
     bool ended;  /* the record has its line's end */
     char *whole; /* a line that came in several chunks */
     size_t room;
@@ -142,8 +142,7 @@ static int put(struct carm_csv *csv, const void *text, size_t n, struct carm_err
     return 0;
 }
 
-/* Copies and skips the characters up to the next one that may have a meaning, as far as the file
- * has been read. */
+/* Copies and passes the characters up to the next one with a special meaning, or to the end of the chunk. */
 static int put_run(struct carm_csv *csv, struct carm_err *err)
 {
     static const bool means[256] = {
@@ -294,7 +293,7 @@ static int skip_mark(struct carm_csv *csv, struct carm_err *err)
     return 0;
 }
 
-/* Nothing but blanks on the line. */
+/* Whether the line has nothing but blanks. */
 static bool is_empty(const struct carm_csv *csv)
 {
     const struct carm_csv_field *f = &csv->fields[0];
@@ -365,7 +364,7 @@ int carm_csv_line(struct carm_csv *csv, char **line, struct carm_err *err)
             return carm_fail(err, CARM_EFORMAT, "%.200s: a zero byte: the file is no text",
                              csv->name);
         }
-        if (end && used == 0) { /* mostly: it needs no copy */
+        if (end && used == 0) { /* the usual case: no copy is needed */
             *end = '\0';
             *line = begin;
             return 1;
@@ -399,7 +398,7 @@ static void put_harmless(FILE *out, const char *s, size_t n)
             part++;
         }
         while (part > 1 && part < n && ((unsigned char)s[part] & 0xc0) == 0x80) {
-            part--; /* a character stays whole */
+            part--; /* does not cut a character of several bytes */
         }
         if (part == 0) {
             putc_unlocked(*s, out);

@@ -24,7 +24,7 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The first up to 8 bytes, without a call of memcpy for a length that varies. */
+/* The first bytes, at most 8, without a call of memcpy with a variable length. */
 static inline uint64_t short_word(const char *text, size_t length)
 {
     uint64_t word = 0;
@@ -66,7 +66,7 @@ static inline uint32_t place(unsigned bits, uint32_t hash)
     return hash >> (32 - bits);
 }
 
-/* Nearly each new name touches another page of a large table: large pages take half the time. */
+/* Nearly each new name touches another page of a large table: with huge pages it takes half the time. */
 static struct carm_name_slot *new_slots(uint32_t nslots)
 {
     const size_t bytes = nslots * sizeof(struct carm_name_slot);
@@ -76,7 +76,7 @@ static struct carm_name_slot *new_slots(uint32_t nslots)
     }
     slots = aligned_alloc(HUGE_PAGE, bytes);
     if (slots) {
-        madvise(slots, bytes, MADV_HUGEPAGE); /* a wish */
+        madvise(slots, bytes, MADV_HUGEPAGE); /* may fail: huge pages are optional */
         memset(slots, 0, bytes);
     }
     return slots;

@@ -17,7 +17,7 @@ static const char *get(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* Like the function above; NULL also for values that no launcher would set. */
+/* Like get(), but NULL also for values that no launcher sets. */
 static const char *get_plain(const char *name)
 {
     static const char plain[] =
@@ -46,8 +46,8 @@ static void read_batch(char *dst, size_t size, const char *(*word)(const char *n
 static void read_program(struct carm_job *job)
 {
     read_batch(job->program, sizeof job->program, get_plain);
-    /* mpirun starts its daemons as a step of Slurm's, but not the one on its own node: there its
-     * namespace alone is that of all ranks. srun's is the step in other words. */
+    /* mpirun starts its daemons as a Slurm step, except the daemon on its own node: there, only mpirun's namespace is
+     * the same for all ranks. srun's namespace ("slurm.") is the step itself. */
     const char *start = get_plain("PMIX_NAMESPACE");
     start = start && strncmp(start, "slurm.", 6) != 0 ? start : get_plain("SLURM_STEP_ID");
     if (start) {
@@ -71,7 +71,7 @@ static void read_rank(struct carm_job *job)
 
 static void read_step(struct carm_job *job)
 {
-    /* A job that was put back into the queue has the same numbers again, but for its restarts. */
+    /* A requeued job has the same numbers again, except the number of restarts. */
     static const char *const names[] = {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "SLURM_JOB_ID",
                                         "SLURM_STEP_ID",  "SLURM_RESTART_COUNT",     "PBS_JOBID",
                                         "LSB_JOBID"};
@@ -145,7 +145,7 @@ bool carm_user_owns(int fd, mode_t kind, struct stat *status)
            status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-static char model_place[192]; /* ".l3-0" */
+static char model_place[192]; /* ".l3-0": set by carm_default_model_place */
 
 void carm_default_model_place(const char *on, const char *layout)
 {

@@ -29,11 +29,11 @@ void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...
                       carm_text_clean(clean, sizeof clean, reason, false));
 }
 
-/* ---- plain text to a tree, five times as fast as jansson does it. NULL: not plain, jansson has to look ---- */
+/* ---- parses plain text into a tree, five times as fast as jansson. NULL: not plain, jansson parses it ---- */
 
 enum { DEPTH_MAX = 64, NAME_ROOM = 128, DIGITS_MAX = 18 };
 
-/* Whether a string has no escapes, and no characters that must have one. */
+/* Whether a string has no escapes, and no characters that must be escaped. */
 static bool is_plain(const struct carm_span *s)
 {
     size_t i = 0;
@@ -51,7 +51,7 @@ static const char *pass_digits(const char *at)
     return at;
 }
 
-/* A character that is in no number follows. */
+/* The number of a span; a character that no number contains must follow. */
 static json_t *make_number(const struct carm_span *s)
 {
     const char *whole = s->at + (*s->at == '-');
@@ -105,7 +105,7 @@ static json_t *take_items(struct carm_scan *s, char close, int depth)
             n++;
         }
     }
-    if (more < 0 || (close == '}' && json_object_size(all) != n)) { /* a name is there twice */
+    if (more < 0 || (close == '}' && json_object_size(all) != n)) { /* a name occurs twice */
         json_decref(all);
         return NULL;
     }

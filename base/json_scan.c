@@ -26,8 +26,8 @@ bool carm_scan_take(struct carm_scan *s, char c)
 
 enum ends { OF_STRING, OF_WORD, OF_BRACKETS };
 
-/* Which of 16 characters may end one: quotes and backslashes; commas, closing brackets and blanks (also others
- * below the blank, which are in no word); brackets and quotes. Bit 5 makes braces of square brackets. */
+/* Which of 16 characters may end a string (quotes, backslashes), a word (commas, closing brackets, and blanks or
+ * characters below) or a run inside brackets (brackets, quotes). Setting bit 5 makes braces of square brackets. */
 static inline unsigned ends_in(__m128i c, enum ends what)
 {
     const __m128i quotes = _mm_cmpeq_epi8(c, _mm_set1_epi8('"'));
@@ -66,7 +66,7 @@ static inline const char *find_end(const char *at, const char *end, enum ends wh
     return end;
 }
 
-/* From a quote to behind the one that closes. */
+/* Moves from a quote to behind the closing quote. */
 static bool skip_string(struct carm_scan *s)
 {
     s->at++;
@@ -77,7 +77,7 @@ static bool skip_string(struct carm_scan *s)
     return s->at <= s->end;
 }
 
-/* From an opening bracket to behind its closing one; kinds must agree. */
+/* Moves from an opening bracket to behind its closing bracket; the kinds must match. */
 static bool skip_brackets(struct carm_scan *s)
 {
     char open[DEPTH_MAX];

@@ -10,7 +10,7 @@
 
 bool carm_jwrite_value(json_t *obj, const char *name, json_t *value)
 {
-    /* It steals its value, and answers -1 when that is NULL. */
+    /* json_object_set_new takes the value, and returns -1 when it is NULL. */
     return json_object_set_new(obj, name, value) == 0;
 }
 

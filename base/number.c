@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_MAX = 19 }; /* that a uint64_t holds */
+enum { DIGITS_MAX = 19 }; /* digits that fit a uint64_t */
 
 /* 10^k, exact up to k = 22 */
 static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -37,7 +37,7 @@ char *carm_number_short(char *dst, double v)
     return carm_number_digits(dst, v, 6);
 }
 
-/* v x scale to the next whole number, as printf rounds: by the exact product, halves to the even one. */
+/* Rounds v x scale to a whole number like printf: from the exact product, halves to even. */
 static uint64_t round_scaled(double v, double scale)
 {
     const double x = v * scale;
@@ -132,8 +132,8 @@ char *carm_number_digits(char *dst, double v, int digits)
 
 enum { EXACT_DIGITS = 15 };
 
-/* Whether one multiplication tells all digits: its error, an eighth, does not reach the half where
- * rounding turns. */
+/* Whether one multiplication gives all digits: its error, at most an eighth, does not change the
+ * rounding. */
 static bool rounds_clearly(double v)
 {
     if (!(v >= 1e-4 && v < 1e15)) {
@@ -188,7 +188,7 @@ static const uint64_t fives[] = {UINT64_C(1),
 enum { FIVES_MAX = sizeof fives / sizeof *fives - 1 };
 
 /* digits (not 0) x 10^power as integers, so that the conversion to double is the only rounding. power is
- * from -FIVES_MAX to FIVES_MAX. A quotient has at least 65 bits; the lowest says whether there is a rest. */
+ * from -FIVES_MAX to FIVES_MAX. A quotient has at least 65 bits; the lowest is 1 if there is a remainder. */
 static double scale_exactly(uint64_t digits, int power)
 {
     if (power >= 0) {
@@ -201,7 +201,7 @@ static double scale_exactly(uint64_t digits, int power)
     return ldexp((double)(quotient | rest), power - shift);
 }
 
-/* Passes digits, and appends them to *all, which wraps around behind DIGITS_MAX of them. */
+/* Passes digits, and appends them to *all, which wraps around after DIGITS_MAX digits. */
 static const char *scan_digits(const char *at, uint64_t *all)
 {
     for (; *at >= '0' && *at <= '9'; at++) {
@@ -213,7 +213,7 @@ static const char *scan_digits(const char *at, uint64_t *all)
 const char *carm_number_scan(const char *text, double *value)
 {
     uint64_t digits = 0;
-    long power = 0; /* of ten that the digits are taken by */
+    long power = 0; /* power of ten with which the digits are multiplied */
     long exponent = 0;
     const char *first = text + (*text == '-' || *text == '+');
     const char *at = scan_digits(first, &digits);
@@ -228,7 +228,7 @@ const char *carm_number_scan(const char *text, double *value)
         return NULL;
     }
     for (; n > DIGITS_MAX && (*first == '0' || *first == '.'); first++) {
-        n -= *first == '0'; /* zeros at the front tell nothing */
+        n -= *first == '0'; /* leading zeros do not count */
     }
     if (*at == 'e' || *at == 'E') {
         const bool minus = at[1] == '-';
@@ -242,7 +242,7 @@ const char *carm_number_scan(const char *text, double *value)
         exponent = minus ? -exponent : exponent;
     }
     power += exponent;
-    /* both are doubles, exactly, so that one operation rounds correctly */
+    /* both operands are exact as doubles, so that one operation rounds correctly */
     if (n <= DIGITS_MAX && digits < UINT64_C(1) << 53 && (power >= -22 && power <= 22)) {
         const double v = power < 0 ? (double)digits / tens[-power] : (double)digits * tens[power];
         *value = *text == '-' ? -v : v;

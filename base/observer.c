@@ -29,8 +29,8 @@ double carm_seconds_queued(int pid)
     return known ? 1e-9 * (double)waited : NAN;
 }
 
-/* A terminal, `timeout` and mpirun may each send the signal that ends a group to its members as well: two that
- * come within this time are one. Fingers take 100 ms and more. */
+/* A terminal, `timeout` and mpirun may send a signal to a group and to its members as well: two signals within this
+ * time count as one. Fingers take 100 ms and more. */
 static const double one_signal_seconds = 0.05;
 static double interrupted_at;
 

@@ -17,12 +17,12 @@
 #include "base/job.h"
 
 struct carm_outfile {
-    char *name;   /* as the caller called it, for messages */
+    char *name;   /* the caller's path, for messages */
     char *target; /* the target, which the temporary file replaces */
     char *temp;
     int fd;
     bool there; /* the temporary file exists */
-    /* where in target the name of the first folder ends that was made for it; 0 = none was */
+    /* end of the name, in target, of the first folder that was created for it; 0 = none */
     size_t made;
 };
 
@@ -33,8 +33,8 @@ static int fail(struct carm_err *err, const char *name, int errnum)
                      strerror(errnum));
 }
 
-/* Makes every folder above path.
- * made  where the name of the first one ends that was not there; NULL = not asked
+/* Creates every missing folder above path.
+ * made  out: end of the name of the first missing folder; NULL = not wanted
  * returns 0 or an errno */
 static int make_parents(char *path, size_t *made)
 {
@@ -46,7 +46,7 @@ static int make_parents(char *path, size_t *made)
         if (!e && made && !*made)
             *made = (size_t)(p - path);
         struct stat st;
-        /* A folder that is there may answer EEXIST, EROFS or EACCES; only its absence counts. */
+        /* For an existing folder, mkdir may fail with EEXIST, EROFS or EACCES; only a missing folder counts. */
         if (e && stat(path, &st) == 0)
             e = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
         *p = '/';
@@ -56,7 +56,7 @@ static int make_parents(char *path, size_t *made)
     return 0;
 }
 
-/* Removes the folders that were made for a file that was not written; one that others use stays. */
+/* Removes the folders that were created for a file that was not written; folders that others use stay. */
 static void remove_parents(char *path, size_t made)
 {
     for (char *p = strrchr(path, '/'); made && p && (size_t)(p - path) >= made;
@@ -74,7 +74,7 @@ static char *follow_links(const char *path)
 {
     char to[PATH_MAX];
     char *at = strdup(path);
-    for (int i = 0; at && i < 40; i++) { /* as many as the kernel follows */
+    for (int i = 0; at && i < 40; i++) { /* the kernel follows 40 links */
         const ssize_t n = readlink(at, to, sizeof to);
         if (n <= 0 || n == (ssize_t)sizeof to)
             break;
@@ -88,7 +88,7 @@ static char *follow_links(const char *path)
     return at;
 }
 
-/* Where the name in a path begins. */
+/* Offset of the file's name in a path. */
 static size_t name_offset(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -109,7 +109,7 @@ static int open_folder(const char *path)
     return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The process of this host whose temporary file has that name; 0 = it is no such name. */
+/* The process of this host whose temporary file has a name; 0 = not a temporary file's name. */
 static pid_t owner_of(const char *name, const char *prefix)
 {
     const size_t n = strlen(prefix);
@@ -139,7 +139,7 @@ static void remove_stale(const char *target, const char *prefix)
         const pid_t pid = owner_of(entry->d_name, prefix);
         if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH)
             continue;
-        /* to be written: NFS locks nothing else */
+        /* opened for writing: NFS locks no other descriptors */
         const int fd =
             openat(folder, entry->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
         if (fd < 0)
@@ -152,7 +152,7 @@ static void remove_stale(const char *target, const char *prefix)
 }
 
 /* Gives the temporary file the mode and the owner of the file that it replaces, where this is
- * permitted. A group that it cannot have gets no more than others. */
+ * permitted. If the group cannot be set, the file's group gets no more rights than others. */
 static void keep_mode(int fd, const struct stat *old)
 {
     mode_t mode = old->st_mode & 0777;
@@ -229,7 +229,7 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
     for (int i = 0; again && i < 10; i++) {
         e = make_parents(f->target, &f->made);
         e = e ? e : make_temp(f, replaces ? &st : NULL);
-        again = e == ENOENT; /* another process removed folders that it had made */
+        again = e == ENOENT; /* another process has removed folders that it had created */
     }
     if (e) {
         carm_outfile_close(f);
@@ -261,7 +261,8 @@ int carm_outfile_write(struct carm_outfile *file, const void *data, size_t size_
     return carm_outfile_write_all(file->fd, data, size_bytes) ? fail(err, file->name, errno) : 0;
 }
 
-/* A rename is on the disk only when its folder is. Some file systems cannot do that: no failure. */
+/* Syncs the target's folder: only then is the rename on the disk. Some file systems cannot sync folders, which is no
+ * failure. */
 static void sync_folder(const char *target)
 {
     const int fd = open_folder(target);

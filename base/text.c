@@ -11,8 +11,8 @@
 
 #include "base/number.h"
 
-/* The character at s and its length in bytes; length 0 = no UTF-8. s is zero-terminated, so that a
- * cut sequence ends at the zero. */
+/* The character at s and its length in bytes; length 0 = not UTF-8. s is zero-terminated, so that a cut
+ * sequence ends at the zero. */
 static uint32_t decode(const unsigned char *s, size_t *length)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -52,7 +52,7 @@ size_t carm_text_plain(const char *s)
     return n;
 }
 
-/* The n bytes of a character, or a question mark for 0. returns false where there is no room */
+/* Appends the n bytes of a character, or a question mark if n is 0. returns false if there is no room */
 static bool append(char *dst, size_t size, size_t *used, const unsigned char *s, size_t n)
 {
     if (*used + (n ? n : 1) >= size) {
@@ -282,7 +282,7 @@ bool carm_text_list_whole(char *list, size_t size, const char *separator, const 
 char *carm_text_times(char dst[CARM_TEXT_TIMES_MAX], double factor)
 {
     static const double most = 1e9;
-    static const double whole = 99.5; /* from here on two digits would be written 1e+02 */
+    static const double whole = 99.5; /* from here on, %.2g would print 1e+02 */
     if (factor >= most) {
         snprintf(dst, CARM_TEXT_TIMES_MAX, "over 1e9");
     } else {
@@ -291,7 +291,7 @@ char *carm_text_times(char dst[CARM_TEXT_TIMES_MAX], double factor)
     return dst;
 }
 
-/* v with four significant digits, in as few characters as that takes, and never as 1e+03. */
+/* v with four significant digits, in the fewest characters, and never as 1e+03. */
 static size_t digits(char *dst, size_t size, double v)
 {
     char text[CARM_NUMBER_MAX];

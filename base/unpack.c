@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* The build packs some 10 MB; a damaged header must not ask for more than memory has. */
+/* The build packs some 10 MB; a damaged header must not request more than memory has. */
 enum { UNPACKED_MAX = 1 << 28 };
 
 int carm_unpack(const uint8_t *packed, const uint8_t *end, const char *what, uint8_t **out,

@@ -33,13 +33,13 @@
         .leaf1_ecx = 1U << 12 | 1U << 28, .xcr0 = 0x6 \
     }
 
-/* Knuth's generator (asm/carm.inc, "random lines"): what it draws no predictor knows. */
+/* Knuth's generator (asm/carm.inc, "random lines"): no predictor can predict its bits. */
 #define GENERATOR                                  \
     "mov r8, [rdi]\nmov r9, 6364136223846793005\n" \
     "mov r10, 1442695040888963407\nmov r11, rdx"
 
-/* Five pointers in a cycle of no order, of which each load of the loop meets another in each iteration: Golden Cove
- * takes 1.5 cycles in place of 5 for a load whose address and value stay (measured on an Emerald Rapids). */
+/* Five pointers in an irregular cycle, so that each load of the loop gets another pointer in each iteration: Golden
+ * Cove takes 1.5 cycles instead of 5 for a load with constant address and value (measured on an Emerald Rapids). */
 #define RING                                       \
     "lea rax, [rdi + 192]\nmov [rdi], rax\n"       \
     "lea rax, [rdi + 64]\nmov [rdi + 192], rax\n"  \
@@ -55,7 +55,7 @@ static const struct carm_chain_row chain_rows[] = {
     {"fma", S | X | Y | Z, FP, "vfmadd231$s $d, $a, $b", "", .ways = 12, .needs = FMA3},
     {"fma-factor", S | X | Y | Z, FP, "vfmadd213$s $d, $c, $z", "", .ways = 12, .needs = FMA3},
     {"div", S | X | Y | Z, FP, "$vdiv$s $2, $c", "", .ways = 12, .units = 8},
-    /* the root of x times a goes to a * a, whose root is no round number: no operand that a unit could cut short */
+    /* x = sqrt(x) * a converges to a * a, whose root has a long mantissa, so that no unit can end early */
     {"sqrt", X | Y | Z, FP, "$vsqrt$s $d, $d\n@$vmul$s $2, $a", "$vsqrt$s $d, $a", .ways = 12,
      .units = 8, .minus = "mul"},
     {"sqrt", S, FP, "sqrt$s $d, $d\n@mul$s $d, $a", "sqrt$s $d, $a", .ways = 12, .units = 8,
@@ -102,7 +102,7 @@ static const struct carm_chain_row chain_rows[] = {
     {"int-mul", 0, Q | D, "imul $d, $g", "", .ways = 10},
     {"popcnt", 0, 0, "popcnt $q, $q", "", .ways = 10, .needs = POPCNT},
     {"tzcnt", 0, 0, "tzcnt $q, $q", "", .ways = 10, .needs = BMI1},
-    /* by 1: quotient and remainder, 1000003 and 0, are what the next division divides */
+    /* divides by 1: quotient and remainder, 1000003 and 0, are the dividend of the next division */
     {"int-div", 0, Q, "div r11", "-mov eax, r10d\n-xor edx, edx\ndiv r11",
      "mov eax, 1000003\nmov r10d, eax\nxor edx, edx\nmov r11d, 1", .units = 16},
     {"int-div", 0, D, "div r11d", "-mov eax, r10d\n-xor edx, edx\ndiv r11d",
@@ -116,7 +116,7 @@ static const struct carm_chain_row chain_rows[] = {
      "mov qword [rdi], 0\nxor eax, eax", .ways = 10, .minus = "move-vector"},
     {"store", 0, 0, NULL, "<mov [rdi + $o], $q", .ways = 10},
     {"store", S | X | Y | Z, FP, NULL, "<$m [rdi + $o], $d", .ways = 12},
-    /* another register than the store's: cores that rename memory by base and displacement take their time */
+    /* another base register than the store's, so that cores that rename memory by base and displacement do not */
     {"forward", 0, 0, "<mov [rdi], $q\n>mov $q, [r15]", NULL, .ways = 1, .units = 16},
     {"forward", S | X | Y | Z, FP, "<$m [rdi], $d\n>$m $d, [r15]", NULL, .ways = 1, .units = 16},
     {"forward-contained", 0, 0, "<mov [rdi], $q\n>mov $e, [r15 + 4]", NULL, .ways = 1, .units = 16},
@@ -142,12 +142,12 @@ static const struct carm_chain_row chain_rows[] = {
      .ways = 10},
     {"alias-4k", S | X | Y | Z, DP, NULL, "-<$m [rdi + 4096 + $o], $a\n>$m $d, [rdi + $o]",
      .ways = 10},
-    /* one and the loop's own: cores jump each cycle among few branches alone (64 on an Emerald Rapids: 1.9 cycles) */
+    /* one jump and the loop's own: only among few branches can cores jump each cycle (64 on an Emerald Rapids: 1.9) */
     {"branch-taken", 0, 0, NULL, "JUMP", .ways = 0, .units = 1},
     {"branch-mispredicted", 0, 0,
      "@imul r8, r9\n@add r8, r10\n-mov rax, r8\n-and rax, r11\n!jz $l\n-add rdx, 1\n$l:", NULL,
      GENERATOR, .units = 16},
-    /* the random bit, 45, says whether it goes to the addition or, 4 bytes on, behind it */
+    /* the random bit, 45, selects the target: the addition, or the code 4 bytes further, behind it */
     {"indirect-mispredicted", 0, 0,
      "@imul r8, r9\n@add r8, r10\n-mov rax, r8\n-and rax, r11\n-shr rax, 43\n-lea rcx, [$l]\n"
      "-add rcx, rax\n!jmp rcx\n$l:\n-add rdx, 1",
@@ -162,7 +162,7 @@ static const size_t chain_nrows = sizeof chain_rows / sizeof *chain_rows;
 static const unsigned chase_chains[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64};
 enum {
     NCHASES = sizeof chase_chains / sizeof *chase_chains,
-    GATHERS = 4, /* of each ISA: 1, 2, 4 and 6 vectors */
+    GATHERS = 4, /* numbers of vectors for each ISA: 1, 2, 4 and 6 */
 };
 static const unsigned gather_vectors[GATHERS] = {1, 2, 4, 6};
 const unsigned carm_chase_beside[CARM_CHASE_BESIDE] = {4, 8, 16, 32, 64};
@@ -211,7 +211,7 @@ static size_t add_row(struct carm_chain_code *codes, const struct carm_chain_row
 
 int carm_chain_all(struct carm_chain_code **codes, size_t *n, struct carm_err *err)
 {
-    enum { EACH = 2 * CARM_VECTOR_ISAS * 2 }; /* of a row, at most: two precisions */
+    enum { EACH = 2 * CARM_VECTOR_ISAS * 2 }; /* most codes of a row: two forms, two precisions */
     struct carm_chain_code *c =
         calloc(chain_nrows * EACH + NCHASES + CARM_CHASE_BESIDE + (size_t)2 * GATHERS, sizeof *c);
     size_t k = 0;
@@ -292,7 +292,7 @@ static const char *text_of(const struct carm_chain_code *code)
     return code->form == CARM_CHAIN_LATENCY || !*r->many ? r->chain : r->many;
 }
 
-/* Lines of the unit whose marks are none of those in `without`. */
+/* Number of lines of the unit that have no mark of `without`. */
 static unsigned count_lines(const struct carm_chain_code *code, const char *without)
 {
     unsigned n = 0;

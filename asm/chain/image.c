@@ -27,7 +27,7 @@ void carm_chain_image_source(FILE *out, const void *list)
     carm_chain_source(out, l->codes, l->n);
 }
 
-/* Takes the codes from the table of an image, recounts each and fills in where it runs. */
+/* Takes the codes from the table of an image, recounts each and fills in its address. */
 static int take(struct carm_chain_image *im, const struct carm_code_table *table,
                 const struct carm_chain_code *codes, struct carm_err *err)
 {

@@ -12,7 +12,7 @@ enum {
     UNREACHED = -1,   /* a value that does not depend on the register that a walk began with */
 };
 
-/* A place in memory that was stored to, and how deep its value lies in the chain. */
+/* A place in memory that was stored to, and the depth of its value in the chain. */
 struct cell {
     ZydisRegister base, index;
     int64_t at;
@@ -27,11 +27,11 @@ struct walk {
     struct carm_err *err;
     ZydisDecoder decoder;
     uint64_t at;  /* offset of the instruction */
-    uint64_t ret; /* where a call returns to; 0 = not in one */
+    uint64_t ret; /* return address of the current call; 0 = not in a call */
     int depth[REGISTERS];
     struct cell cells[CELLS_MAX];
     size_t ncells;
-    struct carm_chain_account *out; /* NULL: it has been counted */
+    struct carm_chain_account *out; /* NULL: the instructions are counted already */
     bool wide;                      /* registers wider than 16 bytes were written */
 };
 
@@ -65,7 +65,7 @@ static int decode(struct walk *w, struct insn *i)
     return 0;
 }
 
-/* The register that a dependence goes through; a write of 32 bits is one of all 64. */
+/* The whole register of a dependence; a write of 32 bits writes all 64. */
 static ZydisRegister whole(ZydisRegister r)
 {
     const ZydisRegister largest = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, r);
@@ -80,7 +80,7 @@ static bool is_flags(const ZydisDecodedOperand *o)
            ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_FLAGS;
 }
 
-/* A result that does not depend on its operands: xor of a register with itself and the like. */
+/* Whether a result does not depend on the operands: xor of a register with itself and the like. */
 static bool is_idiom(const struct insn *i)
 {
     const ZydisMnemonic m = i->in.mnemonic;
@@ -120,7 +120,7 @@ static int check_address(const struct walk *w, const struct insn *i, const Zydis
     return 0;
 }
 
-/* Whether an access overlaps a cell: of other registers nothing is known, they are other places. */
+/* Whether an access overlaps a cell. Addresses with other registers are taken as different places. */
 static bool overlaps(const struct cell *c, const ZydisDecodedOperand *o)
 {
     return c->base == whole(o->mem.base) && c->index == whole(o->mem.index) &&
@@ -175,7 +175,7 @@ static bool is_allowed(const struct insn *i)
     }
 }
 
-/* What an instruction needs: the deepest of its operands. */
+/* The depth of an instruction's deepest operand. */
 static int depth_before(const struct walk *w, const struct insn *i)
 {
     int depth = UNREACHED;
@@ -187,7 +187,7 @@ static int depth_before(const struct walk *w, const struct insn *i)
             depth =
                 o->actions & ZYDIS_OPERAND_ACTION_MASK_READ ? most(depth, load_depth(w, o)) : depth;
         } else if (o->type == ZYDIS_OPERAND_TYPE_REGISTER && !is_idiom(i)) {
-            /* what is written in part or on a condition keeps the rest */
+            /* a register that is written in part or conditionally keeps its other bits */
             const bool keeps = !is_flags(o) && o->actions & ZYDIS_OPERAND_ACTION_CONDWRITE;
             if (o->actions & ZYDIS_OPERAND_ACTION_MASK_READ || keeps) {
                 depth = most(depth, w->depth[whole(o->reg.value)]);
@@ -225,7 +225,7 @@ static int account(struct walk *w, const struct insn *i)
     return rc;
 }
 
-/* Where a jump or call goes; 0 = it has no such operand. */
+/* The target of a jump or call; 0 = it has no immediate operand. */
 static uint64_t target(const struct insn *i)
 {
     ZyanU64 to = 0;
@@ -239,7 +239,8 @@ static int follow(struct walk *w, const struct insn *i, bool *followed)
     *followed = true;
     switch (i->in.meta.category) {
     case ZYDIS_CATEGORY_UNCOND_BR:
-        if (i->op[0].type == ZYDIS_OPERAND_TYPE_REGISTER) { /* here or a little further */
+        if (i->op[0].type ==
+            ZYDIS_OPERAND_TYPE_REGISTER) { /* leads to the next instruction or a few bytes on */
             return 0;
         }
         if (to < w->at || to >= w->layout->loop_end) {
@@ -247,7 +248,7 @@ static int follow(struct walk *w, const struct insn *i, bool *followed)
         }
         w->at = to;
         return 0;
-    case ZYDIS_CATEGORY_COND_BR: /* both ways lead on */
+    case ZYDIS_CATEGORY_COND_BR: /* both sides must stay in the loop */
         return to >= w->at && to < w->layout->loop_end
                    ? 0
                    : refuse(w, i, "it does not jump forward in the loop");
@@ -306,7 +307,7 @@ static int iterate(struct walk *w)
         rc = is_allowed(&i) ? follow(w, &i, &followed)
                             : refuse(w, &i, "no code of latencies may execute it");
         if (followed && w->out && i.in.meta.category == ZYDIS_CATEGORY_RET) {
-            w->out->instructions--; /* the call stands for both */
+            w->out->instructions--; /* call and return count as one */
         }
         rc = rc || followed ? rc : account(w, &i);
         if (rc) {
@@ -324,16 +325,17 @@ static void forget(struct walk *w)
     w->ncells = 0;
 }
 
-/* The longest dependence of a register, or of a place in memory, on its own value an iteration before. */
+/* Finds the longest dependence of a register, or of a place in memory, on its own value in the previous iteration. */
 static int find_carried(struct walk *w)
 {
     struct cell cells[CELLS_MAX];
     bool written[REGISTERS];
-    const size_t ncells = w->ncells; /* of the first walk, which began with nothing known */
+    const size_t ncells = w->ncells; /* cells of the first walk, which began with no dependence */
     int longest = 0;
     memcpy(cells, w->cells, sizeof cells);
     forget(w);
-    for (size_t r = 0; r < REGISTERS; r++) { /* what the loop writes: it depends on all */
+    for (size_t r = 0; r < REGISTERS;
+         r++) { /* finds the written registers: all begin with depth 0 */
         w->depth[r] = 0;
     }
     int rc = iterate(w);
@@ -418,7 +420,7 @@ static int check_exit(struct walk *w)
 
 /* Follows one iteration of the loop through jumps, calls and returns, and its dependences through registers, mask
  * registers, flags that are read, and memory at one base and displacement.
- * Refuses, naming offset and instruction: what cannot be decoded; accesses outside the window's first
+ * Refuses, naming offset and instruction: undecodable bytes; accesses outside the window's first
  * CARM_CHAIN_WINDOW_BYTES relative to rdi or r15, or relative to other registers than those of chains; privileged
  * instructions and system calls; a loop not closed by `dec rsi; jnz`; branches out of the code; a code that does
  * not save and restore the callee-saved registers; a missing vzeroupper.

@@ -16,12 +16,12 @@ enum {
     MASKS = 5, /* k2 to k6 are chains; k1 selects every second element, k7 all */
 };
 
-/* Where a line of the table goes. */
+/* The place for which a line of the table is written. */
 struct unit {
     const struct carm_chain_code *code;
     unsigned way;    /* its chain */
     unsigned number; /* of the unit, in the loop */
-    unsigned slot;   /* of its own bytes in the window */
+    unsigned slot;   /* of the unit's own bytes in the window */
 };
 
 static bool is_vex(const struct carm_chain_code *c)
@@ -105,7 +105,7 @@ static void put_placeholder(FILE *out, const struct unit *u, char what)
     case 'b':
         put_constant(out, c, VECTOR_B);
         break;
-    case 'c': /* every chain meets both in turn */
+    case 'c': /* every chain uses both constants in turn */
         put_constant(out, c,
                      u->number / (c->form == CARM_CHAIN_LATENCY ? 1 : c->row->ways) % 2 ? VECTOR_B
                                                                                         : VECTOR_A);
@@ -149,7 +149,7 @@ static void put_text(FILE *out, const struct unit *u, const char *line, size_t l
     fputc('\n', out);
 }
 
-/* One line of a unit: a label, a jump, or an instruction with what it counts. */
+/* Writes one line of a unit: a label, a jump, or an instruction with its counts. */
 static void put_line(FILE *out, const struct unit *u, const char *line, size_t length)
 {
     const bool beside = *line == '-';
@@ -250,7 +250,8 @@ static void put_chase(FILE *out, const struct carm_chain_code *c)
             if (!kept) {
                 fprintf(out, "    EMIT 0, 1, 0, 1, mov [rdi + %u], %s\n", 8 * i, reg);
             }
-            for (unsigned b = 1; b < c->beside; b++) { /* the pointer's reload is one */
+            for (unsigned b = 1; b < c->beside;
+                 b++) { /* from 1: reloading the pointer is one, too */
                 fputs("    EMIT 0, 0, 0, 0, mov ecx, 7\n", out);
             }
         }
@@ -261,7 +262,7 @@ static void put_chase(FILE *out, const struct carm_chain_code *c)
     }
 }
 
-/* A vector's pointers and what they point to take turns in two registers: a gather may not write its index. */
+/* Gathers between two registers in turn, of pointers and of loaded pointers: a gather must not write its index. */
 static void put_gather(FILE *out, const struct carm_chain_code *c)
 {
     const bool wide = c->isa == CARM_AVX512;
@@ -297,7 +298,7 @@ static void put_gather(FILE *out, const struct carm_chain_code *c)
 
 static void put_constants(FILE *out)
 {
-    /* 1.7: its square, root and inverse are no round numbers */
+    /* 1.7: its square, root and inverse have long mantissas */
     static const double values[] = {2.89, 1.7, 1.0 / 1.7, 1.0 / 1024.0};
     for (unsigned dp = 0; dp < 2; dp++) {
         fprintf(out, "align 64\ncarm_chain_%s:\n", dp ? "dp" : "sp");
