@@ -6,8 +6,8 @@
 
 #include "harness/machine/stats.h"
 
-/* Share of a run's time that the threads may go without a processor before the run counts as
- * disturbed: they may sleep while they have nothing to do. */
+/* Share of a run's time that the threads may spend without a processor before the run counts as
+ * disturbed: they may sleep while they have nothing to do. Chosen by hand. */
 static const double lost_most = 0.1;
 
 static double cpu_seconds(void)

@@ -11,8 +11,8 @@ const struct carm_class carm_classes[CARM_CLASS_COUNT] = {
     [CARM_APP_D] = {"APP-D", "DRAM", (uint64_t)61 << 20, 1023410176},
 };
 
-/* Instructions of a loop: short ones pay for the loop, long ones leave the window in which the core
- * finds work (validation/plan.c). */
+/* Instructions of a loop: short loops pay for loop control, long loops exceed the window in which the core
+ * finds work (validation/validate/plan.c). */
 enum { LOOP_MIN = 24, LOOP_MAX = 192 };
 
 uint64_t carm_class_enlarge(uint64_t bytes, uint64_t cache_bytes, int threads)
@@ -51,8 +51,8 @@ static uint64_t nearest(uint64_t want, uint64_t piece)
     return (n ? n : 1) * piece;
 }
 
-/* The shortest loop with the class's intensity: units, and floating-point instructions, which a code
- * has in pairs. */
+/* Sets units and floating-point instructions (always pairs) of the shortest loop with the class's
+ * intensity. */
 static void shortest_loop(struct carm_code_spec *s, const struct carm_class *class)
 {
     const uint64_t g = gcd(class->flops, class->bytes);
@@ -99,8 +99,8 @@ static void add_spec(struct carm_class_plan *plan, const struct carm_code_spec *
     }
 }
 
-/* Adds one loop in its schedules. Chains, blocks and prefetch distances: as validation/plan.c, which
- * says what each buys. In the first level prefetches only cost. */
+/* Adds one loop in its schedules. Chains, blocks and prefetch distances: see validation/validate/plan.c, which
+ * explains each. In the first level, prefetches only take time. */
 static void add_schedules(struct carm_class_plan *plan, const struct carm_code_spec *loop)
 {
     static const unsigned prefetches[] = {0, 256, 1024, 512, 2048};
@@ -152,7 +152,7 @@ int carm_class_plan(struct carm_class_plan *plan, const struct carm_class *class
     if (rc) {
         return rc;
     }
-    /* first which work comes nearest, then all the loops that do it */
+    /* first round: finds the work nearest to the wanted one; second round: all loops that do this work */
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < target->nops; i++) {
             struct carm_code_spec shortest = {.kind = CARM_KIND_C,
@@ -223,7 +223,7 @@ size_t carm_class_next(const double *cost, size_t n, double left)
 size_t carm_class_runs(double seconds)
 {
     const double in_all = 0.1;   /* seconds that the runs of a short instance take */
-    const double patience = 1.5; /* seconds for three runs of a long one */
+    const double patience = 1.5; /* most seconds of an instance that is run three times */
     const double most = 1001.0;
     const size_t n = (size_t)fmin(most, in_all / fmax(seconds, 1e-9));
     if (n >= 3) {

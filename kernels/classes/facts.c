@@ -5,7 +5,7 @@
 #include "kernels/classes/study.h"
 #include "models/roofline.h"
 
-/* Thresholds for reached, constant and different. */
+/* Thresholds: share of a roof that counts as reached, relative change that counts as constant; chosen by hand. */
 static const double reached = 0.9;
 static const double constant = 0.01;
 static const double near_intensity = 16.0; /* the paper's, observation 2 */
@@ -45,9 +45,9 @@ static double level_share(const struct carm_classes *study, size_t level,
     return slope_share(study, level, 1.0, p);
 }
 
-/* Of memory's slope. That is a stream's, which waits for the write-backs of what it stored long
- * before; a single pass over a set that a cache keeps does not, so that the same memory lets
- * (loads + 2 stores) / (loads + stores) times as many bytes pass. */
+/* Share of memory's slope. The slope is of a stream, which waits for write-backs of lines that it stored long
+ * before. A single pass over a set that a cache keeps has no such write-backs, so memory transfers
+ * (loads + 2 stores) / (loads + stores) times as many bytes in a time. */
 static double dram_share(const struct carm_classes *study, const struct carm_classes_side *s,
                          const struct carm_classes_point *p)
 {
@@ -72,8 +72,8 @@ static void find_near(const struct carm_classes *study, const struct carm_classe
     for (int k = 0; k < CARM_CLASSES_K; k++) {
         const struct carm_classes_point *p = &s->points[k];
         const double at = p->known ? p->flops / p->dram_bytes : 0.0;
-        /* half an octave at most: 16 stands between two instances of factor 2. Of several the
-         * longest: its start counts least. */
+        /* within half an octave, as instances differ by factors of 2. Of several, the longest instance:
+         * its start weighs least. */
         if (p->known && fabs(log2(at / near_intensity)) <= 0.51 &&
             (f->near < 0 || fabs(log2(at / near_intensity)) <=
                                 fabs(log2(f->near_intensity / near_intensity)) + 1e-9)) {
@@ -132,8 +132,8 @@ static void find_fact(const struct carm_classes *study, size_t c, struct carm_cl
     find_single(study, s, f);
 }
 
-/* Whether the original model's intensity moved with N where the sets lie in a cache, and stood where
- * they do not. */
+/* Whether the original model's intensity grows with N if the sets fit a cache, and is constant if they do
+ * not. */
 static bool moved_by_n(const struct carm_classes *study, size_t c,
                        const struct carm_classes_fact *f)
 {

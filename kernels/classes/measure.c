@@ -11,11 +11,11 @@
 #include "kernels/classes/study.h"
 
 enum {
-    TEAM_REPS = 2048, /* inputs of calibrating and choosing schedules */
+    TEAM_REPS = 2048, /* repetitions for calibrating and choosing schedules */
     CODES_MAX = 1 + CARM_CLASS_COUNT * CARM_CLASS_CODES_MAX,
 };
 
-/* A call of a code is not longer than this, so that an interrupt is answered soon; seconds. */
+/* Most seconds of a call of a code, so that the user can stop a run soon. */
 static const double call_seconds = 0.2;
 
 struct session {
@@ -66,7 +66,7 @@ static int open_team(struct session *s, const struct carm_topo *topo,
                           largest + ((size_t)4 << 20), TEAM_REPS, err);
 }
 
-/* The schedule that does the class's work fastest where its sets lie. */
+/* Chooses the schedule that does the class's work fastest on the level that holds its sets. */
 static void choose(struct session *s, size_t c)
 {
     const struct carm_code *codes[CARM_CLASS_CODES_MAX];
@@ -80,7 +80,8 @@ static void choose(struct session *s, size_t c)
                        side->plan.nspecs);
     const double target = carm_level_target(side->home, nlevels);
     const enum carm_search search = carm_level_search(side->home, nlevels);
-    /* in a cache schedules differ more than noise hides: rounds; from memory one look is enough */
+    /* in caches, schedules are compared in rounds, which show differences above the noise; from memory, one look
+     * suffices */
     const size_t best = search == CARM_SEARCH_MEMORY
                             ? carm_measure_pick(s->team, codes, side->plan.nspecs, side->plan.bytes,
                                                 target, search, &shape, NULL)
@@ -138,11 +139,11 @@ static double cost_of(const struct session *s, size_t c)
            (s->chosen[c] ? 0.0 : (double)side->plan.nspecs * choice);
 }
 
-/* Preempted so often that the median is not the machine's own speed: in half of the runs or more, and
- * for more than a hundredth of the time. */
+/* Whether the threads were preempted so often that the median is not the machine's own speed: in half of the
+ * runs or more, and for more than a hundredth of the time. */
 static bool disturbed(const struct carm_class_run *run)
 {
-    /* seconds that a preemption takes, as Linux's scheduler deals them out */
+    /* seconds that a preemption takes: a time slice of Linux's scheduler */
     const double slice = 3e-3;
     const double switches = (double)run->switches;
     return 2.0 * switches >= (double)run->runs && switches * slice > 0.01 * run->whole_seconds;
@@ -170,7 +171,7 @@ static int measure_point(struct session *s, size_t c, unsigned k, struct carm_er
     for (int i = 0; i < ATTEMPTS; i++) {
         const int rc = carm_class_run(s->team, &run, err);
         if (rc == -CARM_EINTR && p->known) {
-            return 0; /* an attempt is there */
+            return 0; /* an earlier attempt has a result */
         }
         if (rc) {
             return rc;
@@ -222,7 +223,7 @@ static int measure_all(struct session *s, struct carm_err *err)
     return 0;
 }
 
-/* Something is left to be measured. */
+/* Whether any instance is left to be measured. */
 static bool has_work(struct carm_classes *study)
 {
     bool any = false;

@@ -28,7 +28,7 @@ char *carm_classes_name(char *dst, size_t size, size_t class, unsigned k)
     return dst;
 }
 
-/* The class and k of a name, or false. */
+/* Reads the class and k from a name. returns false for another name */
 static bool parse_name(const char *name, size_t *class, unsigned *k)
 {
     char own[64];
@@ -42,7 +42,7 @@ static bool parse_name(const char *name, size_t *class, unsigned *k)
     return false;
 }
 
-/* Takes a row when it is an instance of this very study. */
+/* Takes a row, if it is an instance of this study. */
 void carm_classes_take(struct carm_study *base, const struct carm_point *row)
 {
     struct carm_classes *study = (struct carm_classes *)base;

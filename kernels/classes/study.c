@@ -9,9 +9,9 @@
 #include "harness/machine/buffer.h"
 #include "models/roofline.h"
 
-/* Bytes that the threads together reach of a level's cache, by the model's measured knee (the
- * OS's size where the curve showed none); also of one instance, and how many of the threads
- * share it at most.
+/* Bytes of a level's cache that the threads together reach, by the model's measured knee (the
+ * OS's size if the curve shows none); also the bytes of one instance, and the largest number of
+ * threads that share an instance.
  * returns 0 for memory and where neither is known */
 static uint64_t reached_bytes(const struct carm_model *model, size_t level,
                               const struct carm_topo *topo, int threads, uint64_t *instance,
@@ -49,7 +49,7 @@ size_t carm_classes_home(const struct carm_model *model, const struct carm_topo 
     return i;
 }
 
-/* Roofs of this ISA and as many threads, or NULL. avx and avx2 have vectors of one width. */
+/* Roofs of this ISA and number of threads, or NULL. avx and avx2 have vectors of the same width. */
 static const struct carm_roofs *find_roofs(const struct carm_model *model, enum carm_isa isa,
                                            int threads)
 {
@@ -69,7 +69,7 @@ static const struct carm_roofs *find_roofs(const struct carm_model *model, enum 
     return found;
 }
 
-/* One thread for each core, if the model knows so many; else the most that it knows. */
+/* One thread for each core, if the model has roofs for this number; else the largest number with roofs. */
 static int usual_threads(const struct carm_model *model, const struct carm_topo *topo)
 {
     int most = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From an item of the study to an open case of its kernel. */
+/* Opens the case of an item of the study. */
 #include <math.h>
 
 #include "kernels/dwarfs/study.h"
@@ -9,11 +9,11 @@
 #include "kernels/stencil/sweep.h"
 #include "kernels/transpose/exchange.h"
 
-/* Points along an edge where caches are simulated: some 10 to 20 million accesses, and arrays that
- * leave a cache of some 16 MiB. */
+/* Points along an edge for the simulation of caches: some 10 to 20 million accesses, and arrays larger than a
+ * cache of some 16 MiB. */
 enum { SMALL_STENCIL = 128, SMALL_LBMHD = 48, SMALL_TRANSPOSE = 128 };
 
-/* A matrix that leaves the caches by far; simulated, one of some 2 million nonzeros. */
+/* Bytes of a matrix much larger than the caches; for the simulation, one with some 2 million nonzeros. */
 static const double matrix_least_bytes = 96e6;
 static const double matrix_most_bytes = 1e9;
 static const double matrix_small_bytes = 24e6;

@@ -4,10 +4,10 @@
 
 #include "kernels/dwarfs/study.h"
 
-/* Seconds of one item, roughly: its repetitions; making, counting and checking it; simulating it. */
+/* Estimated seconds of one item: its repetitions; making, counting and checking it; simulating it. */
 static const double run_seconds = 3.0;
 static const double around_seconds = 4.0;
-static const double count_seconds = 2.0; /* of them */
+static const double count_seconds = 2.0; /* of around_seconds */
 static const double simulate_seconds = 2.0;
 
 /* A study while it measures. */
@@ -117,7 +117,7 @@ static int simulate_case(struct run *run, struct carm_dwarf_item *item, struct c
     return rc;
 }
 
-/* The whole of a modest size, by one thread. A failure here is left out: the points exist
+/* Simulates a case of a modest size, by one thread. A failure is only noted, as the points are measured
  * already. */
 static void simulate_item(struct run *run, struct carm_team *alone, struct carm_dwarf_item *item)
 {
@@ -151,7 +151,7 @@ static int simulate(struct run *run, struct carm_err *err)
     for (size_t i = 0; i < study->nitems && !rc; i++) {
         struct carm_dwarf_item *item = &study->items[i];
         rc = carm_observer_check(run->observer, err);
-        /* a library's accesses are not known, a user's matrix has the size that it has */
+        /* not for a library, whose accesses are not known; a user's matrix cannot be made smaller */
         if (!rc && item->kernel != CARM_DWARF_FFT && item->point.known &&
             carm_study_has_time(&study->base, simulate_seconds, item->misses.lacks,
                                 sizeof item->misses.lacks)) {

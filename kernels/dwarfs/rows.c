@@ -42,7 +42,7 @@ void carm_dwarf_point_place(const struct carm_dwarf_study *study, struct carm_dw
                              operations / seconds, false, &p->upper, &p->lower, &ignored) == 0;
 }
 
-/* The note of a row: the fields that reading it back needs, in this order. */
+/* The note of a row: the fields that are needed to read the row back, in this order. */
 #define NOTE_NUMBERS "%.9g to %.9g s in %d runs; compulsory %.9g B; executed %.9g flop; error %.3g"
 
 static void cut(char *dst, size_t size, const char *from, const char *to)

@@ -7,8 +7,8 @@
 
 #include "models/file/published.h"
 
-/* Edges of the grids: the paper's stencil and transforms; LBMHD takes 1.2 kB a point, and at 64^3
- * leaves the caches by far. 0 ends them. */
+/* Edges of the grids: the paper's for stencil and transforms; LBMHD takes 1.2 kB a point, and at 64^3 is much
+ * larger than the caches. 0 ends the list. */
 static const size_t usual[CARM_DWARF_KERNELS][2] = {
     [CARM_DWARF_SPMV] = {0, 0},        [CARM_DWARF_LBMHD] = {64, 0},
     [CARM_DWARF_STENCIL] = {256, 0},   [CARM_DWARF_FFT] = {128, 512},
@@ -32,7 +32,7 @@ static void name_item(const struct carm_dwarf_study *study, struct carm_dwarf_it
     }
 }
 
-/* Both versions, but a transform as large as the second size in the better one alone. */
+/* Adds both versions of a kernel; a transform of the second size only in the better version. */
 static void add_items(struct carm_dwarf_study *study, enum carm_dwarf_kernel kernel, size_t n)
 {
     for (size_t i = 0; i < 2 && (i == 0 || usual[kernel][i]); i++) {
@@ -74,7 +74,7 @@ static void choose_caches(struct carm_dwarf_study *study, const struct carm_topo
         study->llc_all_bytes = fmax(bytes, share * study->base.threads);
     }
     if (carm_study_caches(study->base.model, topo, &study->caches, study->caches_text)) {
-        study->caches.cores = 1; /* that work; the others' caches stay empty */
+        study->caches.cores = 1; /* only one core works; the caches of others stay empty */
     }
 }
 
@@ -107,7 +107,7 @@ static void choose_ceilings(struct carm_dwarf_study *study)
             roof_alone(study->base.roofs, &study->ceilings[order]);
         }
     }
-    /* a picture draws the slope, which measured ceilings have, too */
+    /* a picture needs memory's slope, which is among the measured ceilings */
     study->base.has_dram = carm_ceilings_slope(&study->ceilings[CARM_BALANCE_TOP]) != NULL;
     study->moves = study->ceilings[CARM_BALANCE_TOP];
     study->moves.ncompute = 0;

@@ -8,12 +8,12 @@
 
 #include "kernels/fft/transform.h"
 
-/* Where the point and the waves are (z, y, x), before they are taken modulo n. */
+/* Places (z, y, x) of the point and the waves, before they are taken modulo n. */
 static const size_t point[3] = {3, 1, 5};
 enum { WAVES = 3 };
 static const size_t waves[WAVES][3] = {{1, 2, 0}, {5, 0, 11}, {63, 7, 29}};
 
-/* Waves as strong together as the point's flat transform: 1/sqrt(N) each. */
+/* Amplitude of each wave, 1/sqrt(N): the waves together are as strong as the point's flat transform. */
 static double amplitude(size_t n)
 {
     return pow((double)n, -1.5);
@@ -105,7 +105,7 @@ struct compared {
     const struct carm_fft *f;
     row_fn *want;
     pthread_mutex_t lock;
-    double worst, largest; /* squares, as all here */
+    double worst, largest; /* squares, like all members */
     double error, sum;
 };
 
@@ -119,7 +119,7 @@ static void compare_row(struct compared *c, size_t z, size_t y)
         const double im = got[x][1] - want[x][1];
         const double error = re * re + im * im;
         const double size = want[x][0] * want[x][0] + want[x][1] * want[x][1];
-        c->worst = error <= c->worst ? c->worst : error; /* takes a NaN, too */
+        c->worst = error <= c->worst ? c->worst : error; /* a NaN becomes the worst */
         c->largest = size <= c->largest ? c->largest : size;
         c->error += error;
         c->sum += size;
@@ -145,8 +145,8 @@ static void compare_job(struct carm_worker *w, void *arg)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* One more run, then every coefficient.
- * error  in: the largest so far; out: including this one's */
+/* Runs the transform once more, and compares every coefficient.
+ * error  in: the largest so far; out: with this run's */
 static int compare(struct carm_fft *f, struct carm_team *team, row_fn *want, int runs,
                    double *error, struct carm_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Counts FFTW's instructions: its code is not ours, and a whole cube is too much to step. Some
  * lines along each axis, at their places in the cube and planned as in the case, are stepped and
- * scaled to all lines. Loops that FFTW would run over more lines at a time, and copies that it
- * makes of them, may differ. */
+ * scaled to all lines. The counts may differ where FFTW would handle more lines at a time, or copy
+ * them. */
 #include <stdio.h>
 
 #include "harness/count/step/trap.h"

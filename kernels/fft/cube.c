@@ -4,7 +4,7 @@
 void carm_fft_layout(struct carm_fft_cube *cube, size_t n, bool padded)
 {
     cube->n = n;
-    cube->row = n + (padded ? 4 : 0); /* 4 points are a line */
+    cube->row = n + (padded ? 4 : 0); /* 4 points fill a cache line */
     cube->plane = cube->row * (n + (padded ? 1 : 0));
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A function's address out of dlsym's data pointer: POSIX has them alike, ISO C does not.
+/* Copies a function's address from dlsym's data pointer: POSIX lets them have one representation, ISO C does not.
  * returns whether there is such a function */
 static bool find(void *library, const char *name, void *function)
 {
@@ -54,7 +54,7 @@ int carm_fftw_open(struct carm_fftw *f, struct carm_err *err)
                          "FFTW 3 is not installed (Debian and Ubuntu: apt-get install "
                          "libfftw3-double3)");
     }
-    const char *version = dlsym(f->handle, "fftw_version"); /* an array */
+    const char *version = dlsym(f->handle, "fftw_version"); /* an array of characters */
     snprintf(f->version, sizeof f->version, "%s", version ? version : "FFTW 3");
     find_threads(f);
     return 0;
@@ -62,6 +62,6 @@ int carm_fftw_open(struct carm_fftw *f, struct carm_err *err)
 
 void carm_fftw_close(struct carm_fftw *f)
 {
-    /* Never unloaded: its threads may run on in its code. */
+    /* The library is never unloaded: its threads may still run its code. */
     memset(f, 0, sizeof *f);
 }

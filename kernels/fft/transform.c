@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Beyond it a plan of all would take longer to measure than anyone waits. */
+/* Up to WHOLE_N_MAX, one plan for the whole cube is tried: measuring larger plans takes too long. */
 enum { WHOLE_N_MAX = 256, TRIES = 3 };
 
 int carm_fft_passes(enum carm_fft_version version, size_t n, double cache_bytes)
@@ -39,7 +39,7 @@ static void run_job(struct carm_worker *w, void *arg)
     carm_fft_across(&f->fftw, &f->cube, w->index, w->team->n);
 }
 
-/* Two transforms multiply the data by N: before they overflow they are filled in again. */
+/* Whether the data must be filled in again before they overflow: two transforms multiply them by N. */
 static bool too_large(const struct carm_fft *f)
 {
     const double doublings = 3.0 * log2((double)f->cube.n); /* of two runs */
@@ -122,7 +122,7 @@ static bool can_be_whole(const struct carm_fft *f)
            CPU_COUNT(&set) >= f->threads;
 }
 
-/* Times both ways; the second plan of the faster one comes out of FFTW's memory. */
+/* Times both ways, and plans the faster one again, which FFTW does from its memory (wisdom). */
 static int plan_faster(struct carm_fft *f, struct carm_team *team, double seconds,
                        struct carm_err *err)
 {
@@ -169,7 +169,7 @@ static int open_cube(struct carm_fft *f, const struct carm_fft_params *p, struct
         return rc;
     }
     f->base.bytes = (uint64_t)bytes;
-    carm_fft_fill(f, p->team); /* each thread's pages; planning writes over the data */
+    carm_fft_fill(f, p->team); /* places each thread's pages; planning overwrites the data */
     rc = p->version == CARM_FFT_PLAIN
              ? carm_fft_plan(&f->fftw, &f->cube, CARM_FFT_LINES, 1, 0.0, err)
              : plan_faster(f, p->team, p->planning_seconds > 0.0 ? p->planning_seconds : 4.0, err);

@@ -11,7 +11,7 @@
 
 static const struct kind {
     const char *name;
-    const char *package;    /* Debian's */
+    const char *package;    /* Debian's name */
     const char *files[4];   /* newest first */
     const char *threads[2]; /* calls that set the number of threads */
     const char *detail;     /* a call that returns a text, or NULL */
@@ -33,7 +33,7 @@ static const struct kind {
      NULL},
 };
 
-/* A function's address out of dlsym's data pointer: POSIX has them alike, ISO C does not. */
+/* Copies a function's address from dlsym's data pointer: POSIX lets them have one representation, ISO C does not. */
 static void copy_function(void *function, void *address)
 {
     memcpy(function, &address, sizeof address);
@@ -76,7 +76,7 @@ int carm_blas_open(struct carm_blas *blas, int i, struct carm_err *err)
 
 void carm_blas_close(struct carm_blas *blas)
 {
-    /* Never unloaded: these libraries keep threads that run on in their code. */
+    /* The library is never unloaded: its threads may still run its code. */
     memset(blas, 0, sizeof *blas);
 }
 
@@ -110,7 +110,7 @@ double carm_blas_scale(const size_t *rows, const double *bytes, size_t n)
 {
     const double m0 = (double)rows[0];
     const double m1 = (double)rows[1];
-    /* of each row and step of depth: kernel x m + packing */
+    /* bytes for each row and step of depth: kernel x m + packing */
     const double y0 = bytes[0] / (CARM_BLAS_PART_DEPTH * m0);
     const double y1 = bytes[1] / (CARM_BLAS_PART_DEPTH * m1);
     const double kernel = (y1 - y0) / (m1 - m0);
@@ -128,7 +128,7 @@ int carm_blas_step(const char *name, void (*multiply)(void *product), void *prod
     if (rc) {
         return rc;
     }
-    multiply(product); /* the first call sets the library up */
+    multiply(product); /* the first call initialises the library */
     rc = carm_step_begin(budget, err);
     if (!rc) {
         multiply(product);

@@ -6,8 +6,8 @@
 ; third row of A is loaded anew for each column: 10 elements, 0.30 flop/byte.
 ;
 ; carm_gemm_tiles_NAME(struct carm_gemm_tiles *t): System V; changes rax, rcx, rdx, rsi, r8 to r11,
-; vector registers 0 to 15 and *t. All its memory accesses are counted by carm_gemm_tiles_account
-; (kernels/gemm/tile.c): who changes one changes both, and tests/kernels/test_gemm.c compares them.
+; vector registers 0 to 15 and *t. carm_gemm_tiles_account (kernels/gemm/tile.c) counts all its memory
+; accesses: change both together; tests/kernels/test_gemm.c compares them.
 
 bits 64
 default rel
@@ -83,7 +83,7 @@ section .text align=64
 %endmacro
 
 ; ---- one step of k --------------------------------------------------------------------------------
-; rax = A's row 0, rdx = B; r8, r9 their strides, r10 = 3 x r9. COLUMN(j) is where B's column j lies.
+; rax = A's row 0, rdx = B; r8, r9 their strides, r10 = 3 x r9. COLUMN(j) is the address of B's column j.
 
 %macro STEP_FMA 0
     MOV R(12), [rax]
@@ -155,8 +155,8 @@ section .text align=64
 %endmacro
 
 ; ---- the end of a tile: one row of it ---------------------------------------------------------------
-; %1 = its first accumulator, %2 = where its 4 elements of C lie, %3 = 1 when they are added to.
-; Each accumulator's lanes are added up: lanes - 1 flops, and one more for C.
+; %1 = its first accumulator, %2 = address of its 4 elements of C, %3 = 1: adds to C. Adds up each
+; accumulator's lanes: lanes - 1 flops, and one more when adding to C.
 
 %macro REDUCE_SCALAR_SSE 3
 %assign j 0

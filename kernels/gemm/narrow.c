@@ -11,7 +11,7 @@
 
 enum { CHECKED_ROWS = 64, LARGEST = 127, RESULT_BYTES = 4 };
 
-static const double checked_products = 4e8; /* that checking may cost, roughly */
+static const double checked_products = 4e8; /* most multiplications of a check, about */
 
 const size_t carm_narrow_parts[CARM_BLAS_PARTS] = {48, 96};
 
@@ -42,7 +42,7 @@ static double from_bf16(uint16_t half)
     return (double)value;
 }
 
-/* An element's number, the same for every run: -127 .. 127, or without its sign.
+/* The number of the next element, equal in every run: -127 .. 127, or its absolute value.
  * source of the constants: Knuth, The Art of Computer Programming 2, section 3.3.4 (MMIX) */
 static int number(uint64_t *state, bool with_sign)
 {
@@ -133,7 +133,8 @@ int carm_narrow_measure(const struct carm_onednn *lib, struct carm_narrow *g,
                          "be set: --threads 1",
                          lib->name);
     }
-    memset(g->c.start, 0xff, g->n * g->n * RESULT_BYTES); /* nothing else passes for its result */
+    memset(g->c.start, 0xff,
+           g->n * g->n * RESULT_BYTES); /* old values must not pass for the result */
     return carm_repeat(team->clock, team->n, limits, multiply, &product, out, err);
 }
 
@@ -145,7 +146,7 @@ static double element(const struct carm_narrow *g, const void *matrix, bool with
     return with_sign ? ((const int8_t *)matrix)[i] : ((const uint8_t *)matrix)[i];
 }
 
-/* Exact: sums of 32 768 products of seven bits by seven fit a double. */
+/* One row of the product, exactly: a double holds sums of 32 768 products of 7 bits by 7. */
 static void plain_row(const struct carm_narrow *g, size_t row, double *out)
 {
     memset(out, 0, g->n * sizeof *out);
@@ -169,7 +170,7 @@ int carm_narrow_check(const struct carm_narrow *g, const char *library, double *
     const double n = (double)g->n;
     const size_t most = (size_t)fmin(CHECKED_ROWS, fmax(checked_products / (n * n), 2.0));
     const size_t rows = g->n < most ? g->n : most;
-    /* as carm_gemm_tolerance has it, of sums in single precision; integers have none */
+    /* the form of carm_gemm_tolerance, for sums in single precision; integers have no error */
     const double tolerance = g->precision == CARM_BF16 ? 0x1p-24 * n * (sqrt(n) + 8.0) : 0.0;
     double *want = calloc(g->n, sizeof *want);
     double largest = 0x1p-1000;

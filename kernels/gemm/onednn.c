@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is used of dnnl.h, the same in versions 2 and 3 but for dnnl_gemm_bf16bf16f32, which both export
- * and neither declares. source: oneDNN, include/oneapi/dnnl/dnnl.h, src/common/gemm.cpp */
+/* The used parts of dnnl.h, equal in versions 2 and 3. Both export dnnl_gemm_bf16bf16f32, and neither declares
+ * it. source: oneDNN, include/oneapi/dnnl/dnnl.h, src/common/gemm.cpp */
 typedef int64_t dim;
 typedef int u8s8s32_fn(char transa, char transb, char offsetc, dim m, dim n, dim k, float alpha,
                        const uint8_t *a, dim lda, uint8_t ao, const int8_t *b, dim ldb, int8_t bo,
@@ -17,11 +17,11 @@ typedef int bf16bf16f32_fn(char transa, char transb, dim m, dim n, dim k, float 
                            const uint16_t *a, dim lda, const uint16_t *b, dim ldb, float beta,
                            float *c, dim ldc);
 struct version {
-    int major, minor, patch; /* more follows */
+    int major, minor, patch; /* more members follow */
 };
 enum { SUCCESS = 0, UNIMPLEMENTED = 3 };
 
-/* A function's address out of dlsym's data pointer: POSIX has them alike, ISO C does not. */
+/* Copies a function's address from dlsym's data pointer: POSIX lets them have one representation, ISO C does not. */
 static void find(const struct carm_onednn *lib, const char *name, void *function)
 {
     void *address = dlsym(lib->handle, name);
@@ -63,7 +63,7 @@ int carm_onednn_open(struct carm_onednn *lib, struct carm_err *err)
     find(lib, "dnnl_gemm_bf16bf16f32", &lib->bf16bf16f32);
     find(lib, "omp_set_num_threads", &lib->set_threads);
     describe(lib);
-    return 0; /* never unloaded: it keeps threads that run on in its code */
+    return 0; /* the library is never unloaded: its threads may still run its code */
 }
 
 int carm_onednn_multiply(const struct carm_onednn *lib, enum carm_precision precision, size_t m,

@@ -7,24 +7,24 @@
 
 #include "base/text.h"
 
-/* Share of a cache for the blocks: the rest is for C, the stack and data that pass through. */
+/* Share of a cache for the blocks: the rest is for C, the stack and data that pass through. Chosen by hand. */
 static const double fill = 0.75;
 
-enum { L1_COLUMNS = 2 * CARM_GEMM_COLUMNS }; /* of a block for L1 */
+enum { L1_COLUMNS = 2 * CARM_GEMM_COLUMNS }; /* columns of a block for L1 */
 
-/* Rows of k elements that fit. */
+/* Number of rows of k elements that fit into a share of a cache. */
 static double rows_in(double bytes, double share, size_t k)
 {
     return floor(share * bytes / ((double)k * sizeof(double)));
 }
 
-/* Even pieces of at most x; all of n where that fits. */
+/* Size of even pieces of at most x; all of n if it fits. */
 static size_t cut(size_t n, double x, size_t unit)
 {
     return x >= (double)n ? CARM_GEMM_ALL : carm_gemm_even(n, x > 0.0 ? (size_t)x : 0, unit);
 }
 
-/* As many rows of A as of B's transpose, of full depth. */
+/* A block for L3: as many rows of A as of B's transpose, of full depth. */
 static void block_l3(struct carm_gemm_level *l, double bytes, size_t n, double share)
 {
     const double rows = rows_in(bytes, share, n) / 2.0;
@@ -33,7 +33,7 @@ static void block_l3(struct carm_gemm_level *l, double bytes, size_t n, double s
     l->n = cut(n, rows, CARM_GEMM_COLUMNS);
 }
 
-/* Rows of B's transpose beside three of A, of full depth. */
+/* A block for L2: rows of B's transpose beside three rows of A, of full depth. */
 static void block_l2(struct carm_gemm_level *l, double bytes, size_t n, double share)
 {
     const double rows = rows_in(bytes, share, n) - CARM_GEMM_ROWS;
@@ -42,7 +42,7 @@ static void block_l2(struct carm_gemm_level *l, double bytes, size_t n, double s
     l->n = cut(n, rows, CARM_GEMM_COLUMNS);
 }
 
-/* Two tiles' columns beside three rows of A, with the largest depth that fits. */
+/* A block for L1: two tiles' columns beside three rows of A, with the largest depth that fits. */
 static void block_l1(struct carm_gemm_level *l, double bytes, size_t n, double share)
 {
     const double most = share * bytes / sizeof(double) / (L1_COLUMNS + CARM_GEMM_ROWS);
@@ -102,7 +102,7 @@ struct choices {
     int access; /* enum carm_gemm_access, from the fastest */
 };
 
-/* of 1: twice the cache does not fit, and shows the cost of that */
+/* Shares of a cache that blocks fill; twice the cache shows the cost of blocks that do not fit. */
 static const double shares[] = {0.5, 1.0, 0.25, 2.0};
 
 enum { SHARES = sizeof shares / sizeof *shares, COMBINATIONS = 2 * 2 * 2 * 2 * SHARES * 8 * 3 };
@@ -159,7 +159,7 @@ static void build(struct carm_gemm_plan *plan, const struct choices *c, size_t n
     if (c->levels & 2) {
         struct carm_gemm_level *l = &plan->levels[plan->nlevels++];
         block_l2(l, caches->l2, n, share);
-        if (c->order_l2) { /* rows of A in place of columns of B */
+        if (c->order_l2) { /* cuts rows of A instead of columns of B */
             l->m = cut(n, (double)l->n, CARM_GEMM_ROWS);
             l->n = CARM_GEMM_ALL;
             snprintf(l->order, sizeof l->order, "ijk");
@@ -193,7 +193,7 @@ size_t carm_gemm_variants(struct carm_gemm_plan *plans, size_t count, size_t n,
         if (!is_new(&c, caches)) {
             continue;
         }
-        /* evenly over all of them */
+        /* takes `count` variants, evenly spread over all */
         if (seen * count / all == taken) {
             build(&plans[taken++], &c, n, kernels, caches);
         }

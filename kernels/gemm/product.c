@@ -32,7 +32,7 @@ static void pad(struct carm_gemm *g, size_t n)
     g->c_stride = g->columns * sizeof(double);
 }
 
-/* Bytes that the five matrices of one size take. */
+/* Bytes of the five matrices of a size. */
 static double matrices_bytes(size_t n)
 {
     struct carm_gemm g;
@@ -93,7 +93,7 @@ static int check_size(size_t n, struct carm_err *err)
     if (n < 1 || n > CARM_GEMM_N_MAX) {
         return carm_fail(err, CARM_EINVAL, "--n is 1 to %d", CARM_GEMM_N_MAX);
     }
-    /* the library's threads and the page tables want some, too */
+    /* the library's threads and the page tables need memory, too */
     const double available = 0.9 * (double)carm_memory_available();
     if (available > 0.0 && matrices_bytes(n) > available) {
         size_t fits = n;
@@ -159,7 +159,7 @@ struct walk {
     void *arg;
 };
 
-/* Begin and length of a block in the dimension of one loop, and how large the level wants it. */
+/* Begin and length of a block, and a level's size, in the dimension of one loop. */
 static size_t *begin_of(struct carm_gemm_block *b, char dimension)
 {
     return dimension == 'i' ? &b->i : dimension == 'j' ? &b->j : &b->k;
@@ -282,7 +282,7 @@ struct visit {
     struct carm_gemm_account *account;
 };
 
-/* The kernel's arguments for a block, but for the matrices: an account needs none. */
+/* The kernel's arguments for a block, without the matrices, which an account does not need. */
 static struct carm_gemm_tiles shape_of(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
                                        const struct carm_gemm_block *block)
 {

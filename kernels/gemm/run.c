@@ -8,11 +8,13 @@
 #include <time.h>
 
 enum {
-    PROBE_TILES = 2,  /* rows of tiles of each thread that tell how long a slow variant will take */
-    PROBE_SHARE = 16, /* of all rows, for a fast one: blocks need rows to work on */
+    PROBE_TILES =
+        2, /* rows of tiles of each thread from which the time of a slow variant is estimated */
+    PROBE_SHARE = 16, /* for a fast variant, this part of all rows: blocks need enough rows */
 };
 
-/* Share of a run's time that a thread may go without a processor before the run counts as disturbed. */
+/* Share of a run's time that a thread may spend without a processor before the run counts as disturbed. Chosen by
+ * hand. */
 static const double lost_most = 0.03;
 
 struct stamps {
@@ -44,7 +46,7 @@ static void multiply_job(struct carm_worker *w, void *arg)
     size_t first = 0;
     size_t count = 0;
     carm_gemm_rows(j->g, w->index, threads, j->rows, &first, &count);
-    /* before the line, where waiting threads keep their processors, and out of the timed stretch */
+    /* read before the start line, where waiting threads keep their processors: not a part of the timed stretch */
     const double cpu_before = cpu_seconds();
     const uint64_t before = carm_clock_now();
     carm_team_line_wait(w->team, 0);
@@ -83,7 +85,7 @@ static struct times run_once(struct carm_team *team, struct job *j)
         longest = fmax(longest, (double)(s->end - s->begin));
         t.disturbed = t.disturbed || s->lost > lost_most;
         if (!team->clock
-                 ->synchronous) { /* each thread by its own clock: the longest of each part */
+                 ->synchronous) { /* times by each thread's own clock: the longest of each part */
             t.arrange = fmax(t.arrange, (double)(s->arranged - s->begin) / tsc_hz);
         }
     }
@@ -95,13 +97,13 @@ static struct times run_once(struct carm_team *team, struct job *j)
     return t;
 }
 
-/* The previous variant's result in C must not pass for this variant's. */
+/* Overwrites C: the previous variant's result must not pass for this variant's. */
 static void spoil(struct carm_gemm *g)
 {
     memset(g->c.start, 0xff, g->m * g->c_stride); /* NaN */
 }
 
-/* How many rows fit the time, and how often: from a run on a few of them. */
+/* Chooses rows and repetitions that fit the time, from a run on a few rows. */
 static void choose(const struct carm_gemm *g, const struct times *probe, size_t probed,
                    double limit, size_t *rows, int *reps)
 {
@@ -115,7 +117,7 @@ static void choose(const struct carm_gemm *g, const struct times *probe, size_t 
     }
 }
 
-/* The slab's share of the arranging, which serves all rows. */
+/* The slab's share of the arranging, which is done for all rows. */
 static double share_of_rows(const struct carm_gemm *g, size_t rows)
 {
     return (double)rows / (double)g->m;
@@ -165,7 +167,7 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
     j.rows =
         plan->access == CARM_GEMM_STRIDED || g->m / PROBE_SHARE < few ? few : g->m / PROBE_SHARE;
     j.rows = rows_computed(g, team->n, j.rows);
-    /* twice: the first one meets cold page tables and clocks */
+    /* twice: the first run has cold page tables and a slow clock */
     struct times t = run_once(team, &j);
     t = run_once(team, &j);
     choose(g, &t, j.rows, limits.seconds, &j.rows, &reps);
@@ -183,7 +185,7 @@ int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
         disturbed += t.disturbed ? 1 : 0;
         spent += t.arrange + t.multiply;
         done++;
-        if (spent >= limits.seconds) { /* slower than the probe was */
+        if (spent >= limits.seconds) { /* the runs are slower than the probe */
             reps = done;
         }
     }
@@ -240,14 +242,14 @@ int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
     return carm_gemm_check(g, reference, 1, blas->name, out, err);
 }
 
-enum { PLAIN_ROWS = 64 }; /* of a reference from plain loops */
+enum { PLAIN_ROWS = 64 }; /* rows of a reference from plain loops */
 
-static const double plain_flops = 1e9; /* that such a reference may cost, roughly */
+static const double plain_flops = 1e9; /* most flops of such a reference, about */
 
 double carm_gemm_tolerance(size_t n)
 {
-    /* a sum of n rounded products is off by at most n x 2^-53 of the sum of their absolute values,
-     * which is some n / 4 where the largest element is some 1.5 sqrt(n): far above what is seen */
+    /* the error of a sum of n rounded products is at most n x 2^-53 of the sum of their absolute values,
+     * some n / 4, with a largest element of some 1.5 sqrt(n): far above real errors */
     return 0x1p-53 * (double)n * (sqrt((double)n) + 8.0);
 }
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { USUAL_N = 2304 }; /* the paper's */
+enum { USUAL_N = 2304 }; /* the size in the paper's figure 9 */
 
 static int choose_kernels(struct carm_gemm_study *study, const struct carm_study_options *options,
                           const struct carm_cpu *cpu, struct carm_err *err)

@@ -6,9 +6,11 @@
 #include "kernels/gemm/study.h"
 #include "models/roofline.h"
 
-/* A step that is slower by less than this, or than its spread, holds. */
+/* A step that is slower than the step before by less than this, or less than its spread, counts as equal. Chosen by
+ * hand. */
 static const double holds = 0.02;
-/* How far above a ceiling still counts as on it, besides a time's own spread: roofs have errors too. */
+/* Share by which a point may exceed a ceiling, beside the time's own spread, as roofs have errors, too. Chosen by
+ * hand. */
 static const double on_it = 0.03;
 
 static void find_intensities(const struct carm_gemm_study *s, struct carm_gemm_facts *f)
@@ -38,7 +40,7 @@ static void find_intensities(const struct carm_gemm_study *s, struct carm_gemm_f
     }
 }
 
-/* The best of the libraries, or -1. */
+/* The step of the fastest library, or -1. */
 static int best_library(const struct carm_gemm_study *s)
 {
     int best = -1;
@@ -73,7 +75,7 @@ static void find_steps(const struct carm_gemm_study *s, struct carm_gemm_facts *
     }
 }
 
-/* Versions 3 to 5 under the slopes of the levels that they are blocked for. */
+/* Compares versions 3 to 5 with the slopes of the levels for which they are blocked. */
 static void find_blocked(const struct carm_gemm_study *s, struct carm_gemm_facts *f)
 {
     static const char *const levels[] = {"L3", "L2", "L1"};
@@ -92,7 +94,7 @@ static void find_blocked(const struct carm_gemm_study *s, struct carm_gemm_facts
     }
 }
 
-/* The ridge is where the roof has become as high as the peak. */
+/* Whether a point is right of the ridge: its roof is as high as the peak. */
 static bool right_of_ridge(const struct carm_place *p, double peak)
 {
     return p->roof >= peak;

@@ -4,13 +4,13 @@
 
 #include "kernels/gemm/study.h"
 
-/* Seconds that the repetitions of one point may take, roughly: six steps stay below 60 s, the
- * variants together below 5 minutes. */
+/* Most seconds of the repetitions of one step, and of all variants, about: six steps take less than 60 s, the
+ * variants together less than 5 minutes. */
 static const double step_seconds = 3.5;
 static const double variants_seconds = 200.0;
-static const double variant_seconds = 1.2; /* of one, at most */
+static const double variant_seconds = 1.2; /* most seconds of one variant */
 static const double count_seconds = 17.0;  /* stepping a library's products */
-/* lines that one point's simulation touches: a second, and a tenth of it */
+/* touches of lines in one point's simulation: they take a second, and a tenth of a second */
 static const double step_touches = 2e8, variant_touches = 2e7;
 static const double touches_a_second = 2e8;
 
@@ -25,7 +25,7 @@ struct run {
     struct carm_dram *dram; /* NULL: DRAM bytes are simulated */
 };
 
-/* For repetitions that may take so many seconds, or the rest of the budget. */
+/* Limits for repetitions of at most `seconds`, or the rest of the budget. */
 static struct carm_run_limits limits_of(const struct run *run, double seconds)
 {
     return (struct carm_run_limits){fmin(seconds, carm_study_left(&run->study->base)),
@@ -50,8 +50,8 @@ static int finish(struct run *run, struct carm_gemm_point *p, struct carm_err *e
     return carm_gemm_rows_append(run->study, p, run->path, err);
 }
 
-/* The members of a point that are known before its measurement; resumed points have to agree
- * with them. */
+/* Fills in the members of a point that are known before its measurement; resumed points must have equal
+ * ones. */
 static void describe(const struct carm_gemm_study *study, const struct carm_gemm_plan *plan,
                      struct carm_gemm_point *p)
 {
@@ -167,7 +167,7 @@ static int measure_variants(struct run *run, struct carm_err *err)
     return rc;
 }
 
-/* The widths that the library's flops have a hundredth or more of; the widest stays. */
+/* Takes the widest vectors that do a hundredth or more of the library's flops. */
 static void take_isa(struct carm_gemm_point *p, const struct carm_step_counts *s, double flops)
 {
     static const char *const widths[CARM_WIDTH_COUNT] = {"scalar", "sse", "avx2", "avx512"};
@@ -178,7 +178,7 @@ static void take_isa(struct carm_gemm_point *p, const struct carm_step_counts *s
     }
 }
 
-/* A library's bytes: stepped, or from stepped parts where that would take too long. */
+/* Counts a library's bytes by stepping, or by stepping parts if the whole would take too long. */
 static int count_library(struct run *run, const struct carm_blas *blas, struct carm_gemm_point *p,
                          struct carm_err *err)
 {
@@ -236,7 +236,8 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
                                        limits_of(run, step_seconds), &r, err);
     carm_study_spent(&study->base, begun, step_seconds);
     carm_observer_advance(run->observer, step_seconds);
-    if (rc || p->known) { /* a kept point needed the product alone, to compare with */
+    if (rc ||
+        p->known) { /* for a kept point, the library's product was only needed as the reference */
         carm_blas_close(&blas);
         return rc;
     }
@@ -257,7 +258,7 @@ static int measure_library(struct run *run, int i, struct carm_err *err)
     return rc ? rc : finish(run, p, err);
 }
 
-/* Whether anything is left that needs a product to compare with. */
+/* Whether a point is left to measure that needs a reference product. */
 static bool wants_reference(const struct carm_gemm_study *study)
 {
     for (int i = 0; i < CARM_GEMM_VERSIONS; i++) {

@@ -11,10 +11,10 @@
 #include "kernels/gemm/study.h"
 #include "models/theory.h"
 
-static const double run_seconds = 3.5;    /* that the repetitions may take, roughly */
-static const double count_seconds = 15.0; /* stepping parts of the product */
+static const double run_seconds = 3.5;    /* of the repetitions, about */
+static const double count_seconds = 15.0; /* for stepping parts of the product */
 
-/* Precisions of which a CPU has vectors or tiles; or their dot products alone. */
+/* Whether a CPU has vectors or tiles of a precision; dot: with dot products. */
 static bool cpu_has(const struct carm_cpu *cpu, enum carm_precision precision, bool dot)
 {
     for (int isa = 0; isa < CARM_ISA_COUNT; isa++) {
@@ -26,7 +26,7 @@ static bool cpu_has(const struct carm_cpu *cpu, enum carm_precision precision, b
     return false;
 }
 
-/* The library's result for a product of 8 x 8. */
+/* Tries whether the library can multiply matrices of 8 x 8. */
 static int try_library(const struct carm_onednn *lib, enum carm_precision precision,
                        struct carm_err *err)
 {
@@ -99,8 +99,8 @@ int carm_gemm_narrow_plan(struct carm_gemm_study *study, const struct carm_cpu *
 
 enum quantity { BYTES, INSTRUCTIONS, VECTORS, OPERATIONS, DOTS, OF_8, OF_16, QUANTITIES };
 
-/* The counts of the steps, by quantity; operations by width of their vectors.
- * returns the sum, with operations of no width: tiles, bf16 */
+/* Takes the stepped counts by quantity, and operations by width of their vectors.
+ * returns all operations, also those without a width: tiles, bf16 */
 static double take(const struct carm_step_counts *s, bool integers, double q[QUANTITIES],
                    double widths[CARM_GEMM_WIDTHS])
 {
@@ -122,7 +122,7 @@ static double take(const struct carm_step_counts *s, bool integers, double q[QUA
     return all;
 }
 
-/* The width of vectors that has nearly all operations, as an index; -1 = several, none, tiles. */
+/* Index of the vector width with nearly all operations; -1 = several, none, tiles. */
 static int only_width(const double widths[CARM_GEMM_WIDTHS], double all)
 {
     for (int w = 0; w < CARM_GEMM_WIDTHS; w++) {
@@ -133,7 +133,7 @@ static int only_width(const double widths[CARM_GEMM_WIDTHS], double all)
     return -1;
 }
 
-/* Instructions that multiply, where all operations on 8 and 16 bits are those of vpmaddubsw and vpmaddwd: two
+/* Number of multiplying instructions, if all operations on 8 and 16 bits are those of vpmaddubsw and vpmaddwd: two
  * products and a sum for each two elements. */
 static double products_of(const double q[QUANTITIES], unsigned vector_bytes)
 {
@@ -151,7 +151,7 @@ static int count(struct carm_gemm_study *study, const struct carm_onednn *lib,
     const size_t depth = whole ? study->n : CARM_BLAS_PART_DEPTH;
     double parts[CARM_BLAS_PARTS][QUANTITIES];
     double q[QUANTITIES], widths[CARM_GEMM_WIDTHS] = {0.0};
-    double all = 0.0; /* of the last part, as widths */
+    double all = 0.0; /* operations of the last part, like widths */
     struct carm_step_counts s;
     struct carm_err why;
     for (int i = 0; i < (whole ? 1 : CARM_BLAS_PARTS); i++) {
@@ -283,7 +283,7 @@ static int by_share(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Instructions that the cores cannot execute faster than so many a cycle. */
+/* Adds the use of a resource with which a core executes at most `each_cycle` of these instructions in a cycle. */
 static void add_instructions(struct carm_gemm_narrow_facts *f, const struct carm_gemm_study *s,
                              const char *what, double instructions, double each_cycle)
 {

@@ -22,7 +22,7 @@ void carm_gemm_point_place(const struct carm_gemm_study *study, struct carm_gemm
                                           p->dram_bytes, p->seconds, &p->original, &ignored) == 0;
 }
 
-/* The part of a row's note behind `what` and the blocks. */
+/* Reads the part of a row's note after `what` and the blocks. */
 static bool take_numbers(const char *at, struct carm_gemm_point *p)
 {
     double rows = 0.0, all = 0.0, reps = 0.0;

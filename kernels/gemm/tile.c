@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-/* As struc T of kernels/gemm/micro.asm: bytes and counts; inner and outer loops run over tiles. */
+/* The layout of struc T in kernels/gemm/micro.asm: bytes and counts; inner and outer loops run over tiles. */
 struct frame {
     const double *a, *b;
     double *c;
@@ -63,7 +63,7 @@ const struct carm_gemm_kernel *carm_gemm_kernel_find(const struct carm_cpu *cpu,
 void carm_gemm_tiles_run(const struct carm_gemm_kernel *kernel, const struct carm_gemm_tiles *t)
 {
     assert(t->k > 0 && t->k % CARM_GEMM_STEP == 0 && t->rows > 0 && t->columns > 0);
-    const int64_t depth = (int64_t)(t->k * sizeof *t->a); /* of k, as a tile moves along A */
+    const int64_t depth = (int64_t)(t->k * sizeof *t->a); /* bytes by which a tile moves along A */
     const int64_t down_a = (int64_t)(CARM_GEMM_ROWS * t->a_stride);
     const int64_t down_c = (int64_t)(CARM_GEMM_ROWS * t->c_stride);
     const int64_t tile_bytes = (int64_t)(CARM_GEMM_COLUMNS * sizeof *t->c);
@@ -110,12 +110,12 @@ void carm_gemm_tiles_account(const struct carm_gemm_kernel *kernel, const struct
     const double lanes = kernel->lanes;
     const double vector_bytes = lanes * sizeof(double);
     const double step_loads = (double)t->k / lanes * kernel->loads_per_step;
-    /* C's elements go by vectors of at most 4 */
+    /* C is accessed by vectors of at most 4 elements */
     const double c_lanes = lanes < CARM_GEMM_COLUMNS ? lanes : CARM_GEMM_COLUMNS;
     const double c_accesses = tile / c_lanes;
-    /* of the frame, 8 bytes each: steps, C's stride, accumulate and the three advances of a tile;
-     * of an outer iteration the inner count, three advances and its own count, which is stored,
-     * too; of the call five pointers and strides ... and the return address */
+    /* loads of 8 bytes from the frame. Each tile: steps, C's stride, accumulate and three advances. Each outer
+     * iteration: the inner count, three advances and its own count, which is stored, too. The call: five pointers
+     * and strides, and the return address */
     const double frame_loads = tiles * 6 + outer * 5 + 5 + 1;
     account->flops +=
         tiles * tile * (2.0 * (double)t->k + (lanes - 1.0) + (t->accumulate ? 1.0 : 0.0));
@@ -145,7 +145,8 @@ void carm_gemm_copied(const double *src, size_t src_stride, double *dst, size_t 
     }
 }
 
-/* Each element once each way, 16 bytes at a time; frame: what a call saves, and the return address. */
+/* Adds the account of a copy: each element is loaded and stored once, 16 bytes at a time.
+ * saved  registers that the call saves, beside the return address */
 static void moved(size_t rows, size_t columns, double saved, struct carm_gemm_account *account)
 {
     const double bytes = (double)rows * (double)columns * sizeof(double);

@@ -11,15 +11,15 @@
 enum { LINE = CARM_HIERARCHY_LINE, IN_LINE = LINE / (int)sizeof(double) };
 _Static_assert((int)CARM_GEMM_STEP == (int)IN_LINE, "k goes by whole lines");
 
-/* Touches that are simulated, of all touches: some 100 ns each. */
+/* Most touches that are simulated: some 100 ns each. */
 static const double simulated_touches = 5e6;
-/* From this share on, all are. */
+/* From this share of all touches on, all are simulated. */
 static const double share_of_all = 0.25;
 
-/* Whose the bytes are. */
+/* The phase to which bytes belong. */
 enum phase { ARRANGE, MULTIPLY, PHASES };
 
-/* One of both. */
+/* The simulation: one of the two pointers is used. */
 struct simulation {
     struct carm_hierarchy *all;
     struct carm_sampled *some;
@@ -78,7 +78,7 @@ static void touch_move(const struct simulation *s, const struct carm_gemm *g, in
     }
 }
 
-/* Tile (i, j) of a block. */
+/* Touches the lines of tile (i, j) of a block. */
 static void touch_tile(const struct simulation *s, int core, const struct carm_gemm_tiles *t,
                        bool strided, size_t i, size_t j)
 {
@@ -115,7 +115,7 @@ static void add_block(const struct carm_gemm_block *block, void *arg)
     }
 }
 
-/* returns false: there is none left */
+/* Touches the next tile of a core. returns false: there is none left */
 static bool next_tile(const struct simulation *s, const struct carm_gemm_plan *plan,
                       const struct carm_gemm *g, int core, struct walk *w)
 {
@@ -137,7 +137,7 @@ static bool next_tile(const struct simulation *s, const struct carm_gemm_plan *p
     return true;
 }
 
-/* share  of the touches that is simulated; all of them where these caches cannot be sampled */
+/* share  share of the touches that is simulated; all, if these caches cannot be sampled */
 static int open_simulation(struct simulation *s, const struct carm_hierarchy_config *caches,
                            double share, struct carm_err *err)
 {
@@ -175,7 +175,7 @@ static int read_simulation(const struct simulation *s, size_t nlevels,
     return rc;
 }
 
-/* So many rows, by their phases. */
+/* Simulates `rows` rows, with bytes by phase. */
 static int simulate(const struct carm_gemm_plan *plan, const struct carm_gemm *g,
                     const struct carm_hierarchy_config *caches, int threads, size_t rows,
                     double share, struct carm_gemm_traffic out[PHASES], struct carm_err *err)
@@ -232,7 +232,7 @@ int carm_gemm_traffic(const struct carm_gemm_plan *plan, const struct carm_gemm 
     const size_t unit = (size_t)threads * CARM_GEMM_ROWS;
     const double all = for_a_row * (double)rows;
     size_t some = rows;
-    if (all > touches) { /* two thirds of them for the longer one */
+    if (all > touches) { /* two simulations; the longer one gets two thirds of the touches */
         some = 2 * unit * (size_t)fmax(1.0, touches / for_a_row / 3.0 / (double)unit);
         some = some < rows ? some : rows;
     }
@@ -245,7 +245,7 @@ int carm_gemm_traffic(const struct carm_gemm_plan *plan, const struct carm_gemm 
     if (rc) {
         return rc;
     }
-    /* rows beyond: each half as the second one */
+    /* rows beyond are extrapolated: they have the bytes of the longer simulation's second half */
     const double more = some < rows ? (double)(rows - some) / (double)half_of_some : 0.0;
     const double arranged = (double)rows / (double)g->m;
     const struct carm_gemm_traffic *a = &whole[ARRANGE];

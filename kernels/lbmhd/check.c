@@ -33,7 +33,7 @@ static void add_row(const struct carm_lbmhd *c, const double *row,
     }
 }
 
-/* Each thread leaves its sums at the beginning of its scratch. */
+/* Each thread puts its sums at the beginning of its scratch. */
 static void sums_job(struct carm_worker *w, void *arg)
 {
     const struct carm_lbmhd *c = ((const struct sums_job *)arg)->c;
@@ -84,7 +84,7 @@ void carm_lbmhd_at(const struct carm_dwarf_case *base, const size_t at[3],
     }
 }
 
-/* Mass, momentum and field of an average point. Every step may round each of them anew. */
+/* Checks mass, momentum and field of an average point. Every step may add a rounding error to each. */
 static int check_sums(const struct carm_lbmhd *c, struct carm_team *team, struct carm_err *err)
 {
     static const char *const names[CARM_LBMHD_FIELDS] = {
@@ -124,12 +124,12 @@ static double check_point(const struct carm_lbmhd *c, const size_t at[3])
                                ? now[i * c->stride + point]
                                : fields_now[(i - CARM_LBMHD_ARRAYS) * c->stride + point];
         const double d = fabs(got - want);
-        worst = d <= worst ? worst : d; /* takes a NaN, too */
+        worst = d <= worst ? worst : d; /* a NaN becomes the worst */
     }
     return worst;
 }
 
-/* Corners first, then points drawn from everywhere.
+/* Checks the corners, then random points.
  * source of the constants: Knuth, The Art of Computer Programming 2, section 3.3.4 (MMIX) */
 static double check_points(const struct carm_lbmhd *c)
 {
@@ -150,12 +150,12 @@ static double check_points(const struct carm_lbmhd *c)
 int carm_lbmhd_check(struct carm_dwarf_case *base, struct carm_team *team, double *error,
                      char by[96], struct carm_err *err)
 {
-    /* about the rounding of a point's 27 additions, density being near 1 */
+    /* about the rounding error of a point's 27 additions, with a density near 1 */
     static const double tolerance = 1e-14;
     struct carm_lbmhd *c = (struct carm_lbmhd *)base;
     snprintf(by, 96, "conservation laws; published equations at %d points", SAMPLES);
     if (!c->previous) {
-        /* counting has written over the state before the last step */
+        /* counting has overwritten the state before the last step */
         int rc = base->ops->run(base, team, err);
         if (rc) {
             return rc;

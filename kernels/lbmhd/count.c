@@ -6,7 +6,7 @@
 #include "harness/count/step/trap.h"
 #include "kernels/lbmhd/step.h"
 
-/* Points of a row that are stepped at most: the plain version takes some 4000 instructions a point. */
+/* Most points of a row that are stepped: the plain version takes some 4000 instructions a point. */
 enum { PLAIN_POINTS = 48, VECTOR_POINTS = 1024, BUDGET = 4000000 };
 
 int carm_lbmhd_count(struct carm_dwarf_case *base, struct carm_dwarf_work *work,
@@ -54,7 +54,7 @@ static void emit(const struct tracer *t, const double *at, unsigned bytes, bool 
     t->access(t->context, (uint64_t)(uintptr_t)at, bytes, store, nt);
 }
 
-/* The first element of the row that an array's points stream from. */
+/* The first element of the row from which an array's points stream. */
 static const double *source_row(const struct carm_lbmhd_row *r, size_t array)
 {
     const struct carm_lbmhd *c = r->c;
@@ -72,8 +72,8 @@ static const double *target(const struct carm_lbmhd_row *r, size_t array)
                       : r->fields + (array - CARM_LBMHD_ARRAYS) * r->c->stride);
 }
 
-/* Velocity by velocity, field components with their velocity; its small tables and what it keeps of
- * one point on the stack never leave the first cache and are left out. */
+/* Traces velocity by velocity, field components with their velocity. Small tables, and a point's values on the stack,
+ * never leave the first cache and are left out. */
 static void trace_plain(const struct tracer *t)
 {
     const struct carm_lbmhd *c = t->row->c;
@@ -157,7 +157,7 @@ static void trace_vector(const struct tracer *t)
     }
 }
 
-/* The first thread's. */
+/* Traces the first thread's accesses. */
 void carm_lbmhd_trace(const struct carm_dwarf_case *base, carm_dwarf_access *access, void *context)
 {
     const struct carm_lbmhd *c = (const struct carm_lbmhd *)base;

@@ -50,8 +50,8 @@ static size_t scratch_bytes(const struct carm_lbmhd *c)
     return (size_t)c->threads * CARM_LBMHD_ROWS * CARM_LBMHD_BLOCK * sizeof(double);
 }
 
-/* The plain version has one array right after another; at powers of two all of them then meet in the
- * same sets of a cache. The optimised one moves each by 9 lines more. */
+/* In the plain version arrays follow each other directly; at powers of two they all use the same sets of a cache.
+ * The optimised version shifts each array by 9 lines more. */
 static void set_layout(struct carm_lbmhd *c)
 {
     c->pitch = (c->n[0] + CARM_LBMHD_LINE - 1) / CARM_LBMHD_LINE * CARM_LBMHD_LINE;
@@ -153,7 +153,7 @@ static void run_job(struct carm_worker *w, void *arg)
                 carm_lbmhd_plain_row(&row);
             }
         }
-        _mm_sfence(); /* stores past the caches are seen by the others after it */
+        _mm_sfence(); /* afterwards, other threads see the stores past the caches */
         pthread_barrier_wait(job->step);
     }
 }

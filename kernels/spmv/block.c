@@ -7,9 +7,9 @@
 #include "kernels/context.h"
 
 enum {
-    SAMPLE_ROWS = 24,       /* of a piece: whole blocks of any r */
+    SAMPLE_ROWS = 24,       /* rows of a piece: whole blocks of any r */
     SAMPLE_PIECES = 256,    /* spread over the matrix */
-    NARROW = UINT16_MAX + 1 /* columns of blocks that 2 bytes can tell apart */
+    NARROW = UINT16_MAX + 1 /* columns of blocks that an index of 2 bytes can address */
 };
 
 static const unsigned shapes_r[] = {1, 2, 3, 4, 8};
@@ -40,7 +40,7 @@ static struct cursor cursor_at(const struct carm_csr *a, uint32_t block_row, uns
     return k;
 }
 
-/* The next column of blocks, its nonzeros into dense [c x r] where that is not NULL; false: no more. */
+/* Finds the next column of blocks, and puts its nonzeros into dense [c x r], if not NULL. returns false: no more */
 static bool next_block(struct cursor *k, unsigned r, uint32_t *block_column, double *dense)
 {
     const struct carm_csr *a = k->a;
@@ -65,7 +65,7 @@ static bool next_block(struct cursor *k, unsigned r, uint32_t *block_column, dou
     return true;
 }
 
-/* How many blocks; span: columns of blocks from the first to the last. */
+/* Number of blocks in a row of blocks. span: out: columns of blocks from the first to the last. */
 static uint32_t count_blocks(const struct carm_csr *a, uint32_t block_row, unsigned r, unsigned c,
                              uint32_t *first, uint32_t *span)
 {
@@ -159,7 +159,7 @@ static void fill_rows(const struct arrays *to, uint32_t first, uint32_t end)
         struct cursor k = cursor_at(to->a, row, to->r, to->c);
         uint32_t n = to->counted[row];
         uint32_t column = 0;
-        /* memory is zero: only nonzeros need be written, but every page is by its owner */
+        /* memory is zero, so only nonzeros are written; each page is first written by its owner */
         while (next_block(&k, to->r, &column, to->value + (size_t)n * to->r * to->c)) {
             if (n == to->counted[row]) {
                 to->base[row] = to->index16 ? column : 0;

@@ -8,8 +8,8 @@
 #include "kernels/spmv/product.h"
 
 enum {
-    ROWS_MAX = 20000, /* of a reference */
-    ROUNDINGS = 16,   /* beside one for each nonzero: of sums of vectors */
+    ROWS_MAX = 20000, /* rows of a reference */
+    ROUNDINGS = 16,   /* roundings of sums of vectors, beside one for each nonzero */
 };
 
 static double hashed(uint32_t i)
@@ -42,7 +42,7 @@ static struct row_sum sum_row(const struct carm_csr *a, const double *x, uint32_
     return s;
 }
 
-/* Sums over all rows; the compared rows as they come. */
+/* Computes the sums over all rows, and stores the rows that are compared. */
 static void walk(struct carm_spmv_reference *to, const struct carm_csr *a, const double *x)
 {
     struct row_sum all = {0.0L, 0.0L};
@@ -96,7 +96,7 @@ int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *e
 {
     const struct carm_spmv *s = (const struct carm_spmv *)c;
     const struct carm_spmv_reference *r = &s->reference;
-    /* one rounding for each nonzero of the longest row at most: twice that is generous */
+    /* at most one rounding for each nonzero of the longest row, times a margin of two */
     const double unit = 2.0 * DBL_EPSILON * ((double)r->longest + ROUNDINGS);
     const double scale = r->largest > 0.0 ? r->largest : 1.0;
     long double sum = 0.0L;
@@ -106,7 +106,7 @@ int carm_spmv_check(struct carm_dwarf_case *c, struct carm_team *team, double *e
     for (uint32_t i = 0; i < r->n; i++) {
         const double difference = fabs(s->y[r->row[i]] - r->value[i]);
         *error = fmax(*error, difference / scale);
-        /* !(<=) lets no NaN pass */
+        /* !(<=) also refuses a NaN */
         if (!(difference <= unit * r->magnitude[i] + DBL_MIN)) {
             return carm_fail(err, CARM_EFORMAT,
                              "%s SpMV is wrong: row %u is %.17g, and %.17g by %s", c->version,

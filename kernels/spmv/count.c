@@ -6,8 +6,8 @@
 #include "kernels/spmv/product.h"
 
 enum {
-    PIECES = 8,       /* of a matrix that is too large to be stepped, spread over it */
-    NONZEROS = 20000, /* stepped, explicit zeros included: some 2 s with scalar code */
+    PIECES = 8,       /* sampled pieces of a matrix that is too large to be stepped */
+    NONZEROS = 20000, /* stepped nonzeros, explicit zeros included: some 2 s with scalar code */
     INSTRUCTIONS = 2000000,
 };
 
@@ -40,9 +40,9 @@ static int step_rows(const struct carm_spmv *s, uint32_t first, uint32_t end, st
     return rc;
 }
 
-/* What a stretch executes is fitted to: the sum of rate x number. Plain code follows blocks and rows
- * exactly; kernels with vectors may take a pointer more from the stack in some rows, above all in those
- * that are long enough for a vector. */
+/* Terms of the fit: a stretch executes the sum of rate x number. Plain code follows blocks and rows exactly;
+ * kernels with vectors may load one more pointer from the stack in some rows, mostly in rows that are long
+ * enough for a vector. */
 enum term { BLOCKS, ROWS, VECTOR_ROWS, TERMS };
 
 struct extent {
@@ -56,7 +56,7 @@ struct fit {
 
 struct rates {
     double of[TERMS], call;
-    bool apart; /* rows and blocks could be told apart */
+    bool apart; /* the fit could separate rows and blocks */
 };
 
 static struct extent extent_of(const struct carm_spmv *s, uint32_t first, uint32_t end)
@@ -90,8 +90,8 @@ static void fit_add(struct fit *f, const struct extent *x, double executed)
     }
 }
 
-/* Elimination in the order of the terms: one that earlier ones explain (rows, where all are as long)
- * has no rate. */
+/* Solves by elimination in the order of the terms: a term that depends on earlier ones (rows, if all are equally
+ * long) gets no rate. */
 static struct rates fit_solve(const struct fit *fit)
 {
     struct fit f = *fit;
@@ -114,12 +114,12 @@ static struct rates fit_solve(const struct fit *fit)
     return r;
 }
 
-/* Two stretches from the same row: their difference has no call in it. */
+/* Two stretches from the same row: their difference contains no call. */
 struct piece {
     uint32_t first, middle, end;
 };
 
-/* Numbers of blocks and of rows, which may be empty: they bound the instructions. */
+/* Number of blocks plus number of rows, which may be empty: a measure of the instructions. */
 static uint64_t work_of(const uint32_t *start, uint32_t first, uint32_t end)
 {
     return (uint64_t)(start[end] - start[first]) + (end - first);
@@ -139,7 +139,7 @@ static bool find_piece(const uint32_t *start, uint32_t rows, int i, int pieces, 
 {
     p->first = carm_spmv_split(start, rows, i, pieces);
     while (p->first < rows && work_of(start, p->first, p->first + 1) > quota) {
-        p->first++; /* this row is longer than the stretch: other rows give its instructions */
+        p->first++; /* passes a row that is longer than the stretch: other rows determine the rates */
     }
     p->middle = take(start, rows, p->first, quota);
     p->end = take(start, rows, p->middle, quota);
@@ -148,8 +148,8 @@ static bool find_piece(const uint32_t *start, uint32_t rows, int i, int pieces, 
 
 struct sample {
     struct fit bytes, flops;
-    struct extent all;  /* of the stretches that the fits are made of, */
-    struct extent call; /* and of the first ones */
+    struct extent all;  /* of the stretches in the fits */
+    struct extent call; /* of the first stretches, with the call */
     double call_bytes, calls;
     double stepped; /* blocks */
 };
@@ -178,7 +178,7 @@ static int sample_piece(const struct carm_spmv *s, const struct piece *p, struct
     return 0;
 }
 
-/* So many pieces, of which all together have `limit` nonzeros at most. */
+/* Steps `pieces` pieces, with at most `limit` nonzeros together. */
 static int sample_pieces(const struct carm_spmv *s, int pieces, uint64_t limit, struct sample *to,
                          struct carm_err *err)
 {
@@ -204,7 +204,7 @@ static int count_sample(const struct carm_spmv *s, uint64_t limit, struct carm_d
     const double blocks = start[rows];
     const double each = (double)area(s);
     int rc = sample_pieces(s, PIECES, limit, &sample, err);
-    if (!rc && !(sample.calls > 0.0)) { /* where rows are long, fewer and longer ones */
+    if (!rc && !(sample.calls > 0.0)) { /* with long rows: one longer piece */
         rc = sample_pieces(s, 1, limit, &sample, err);
     }
     if (rc) {
@@ -217,7 +217,7 @@ static int count_sample(const struct carm_spmv *s, uint64_t limit, struct carm_d
     struct rates bytes = fit_solve(&sample.bytes);
     const struct rates flops = fit_solve(&sample.flops);
     bytes.call = (sample.call_bytes - sum_of(&bytes, &sample.call)) / sample.calls;
-    /* where all rows are as long, any sample has as many nonzeros a row as the whole */
+    /* if all rows are equally long, any sample has as many nonzeros a row as the whole */
     const bool even = sample.all.of[ROWS] * blocks == sample.all.of[BLOCKS] * rows;
     const bool exact = !s->optimised && (bytes.apart || even);
     work->core_bytes = round(sum_of(&bytes, &whole) + bytes.call * s->threads);
@@ -307,7 +307,7 @@ static void trace_csr(const struct carm_spmv *s, const struct listener *l)
     }
 }
 
-/* Doubles of the vector that begins where `left` of them are to come. */
+/* Doubles of the next vector, if `left` doubles are left. */
 static unsigned vector(unsigned lanes, unsigned left)
 {
     unsigned n = lanes;
@@ -317,7 +317,7 @@ static unsigned vector(unsigned lanes, unsigned left)
     return n;
 }
 
-/* n doubles by vectors. */
+/* Accesses n doubles by vectors. */
 static void each_vector(const struct listener *l, const double *at, unsigned lanes, unsigned n,
                         void (*access)(const struct listener *, const void *, size_t))
 {
@@ -339,7 +339,7 @@ static uint32_t column_of(const struct carm_bcsr *b, const struct listener *l, u
     return b->index32[k];
 }
 
-/* One block: of a single row vectors along it, of several rows a column after the other. */
+/* Traces one block: with a single row, vectors along the row; with several rows, column after column. */
 static void trace_block(const struct carm_spmv *s, const struct listener *l, uint32_t row,
                         uint32_t k)
 {
@@ -357,7 +357,7 @@ static void trace_block(const struct carm_spmv *s, const struct listener *l, uin
     }
 }
 
-/* Blocks of 1 x 1: a vector of values at a time, then the rest one by one. */
+/* Traces blocks of 1 x 1: a vector of values at a time, then the rest one by one. */
 static void trace_single(const struct carm_spmv *s, const struct listener *l, uint32_t row)
 {
     const struct carm_bcsr *b = &s->blocks;

@@ -94,7 +94,7 @@ static void sift_down(uint32_t *column, double *value, size_t i, size_t n)
     }
 }
 
-/* Heap sort: in place, and a row of a million entries takes no longer than many short ones. */
+/* Heap sort: works in place, and needs n log n steps for any order, also in a row of a million entries. */
 static void sort_row(uint32_t *column, double *value, size_t n)
 {
     for (size_t i = n / 2; i > 0; i--) {

@@ -6,7 +6,7 @@
 #include "kernels/context.h"
 
 enum {
-    FEM_BLOCKS = 27, /* as hexahedra in space: a node and its neighbours */
+    FEM_BLOCKS = 27, /* a node and its neighbours in a mesh of hexahedra */
     FEM_BLOCK = 4,
     FEM_BAND = 2048, /* nodes: the part of x that a row needs stays in a cache */
 };
@@ -16,7 +16,7 @@ struct generator {
     unsigned per_row, block;
 };
 
-/* Any row's numbers, without the numbers of the rows before. source: Steele, Lea, Flood 2014, SplitMix64 */
+/* The k-th random number of a row, independent of other rows. source: Steele, Lea, Flood 2014, SplitMix64 */
 static uint64_t mix(uint64_t seed, uint64_t row, uint64_t k)
 {
     uint64_t z = seed + 0x9e3779b97f4a7c15U * (row * 0x100000001b3U + k + 1);
@@ -25,19 +25,19 @@ static uint64_t mix(uint64_t seed, uint64_t row, uint64_t k)
     return z ^ (z >> 31);
 }
 
-/* (0, 1) */
+/* A number in (0, 1) */
 static double unit(uint64_t bits)
 {
     return ((double)(bits >> 12) + 0.5) * 0x1p-52;
 }
 
-/* [-1, 1) without 0 */
+/* A number in [-1, 1) except 0 */
 static double signed_unit(uint64_t bits)
 {
     return 2.0 * unit(bits) - 1.0;
 }
 
-/* One of each of `pieces` equal pieces of [0, n): ascending, no two the same. n >= pieces */
+/* A number in the k-th of `pieces` equal pieces of [0, n): ascending with k, all different. n >= pieces */
 static uint64_t stratum(uint64_t n, uint64_t pieces, uint64_t k, uint64_t bits)
 {
     const uint64_t begin = n * k / pieces;
@@ -45,7 +45,7 @@ static uint64_t stratum(uint64_t n, uint64_t pieces, uint64_t k, uint64_t bits)
     return begin + bits % (end - begin);
 }
 
-/* Column NULL: the length alone. returns the row's length */
+/* Makes a row. column NULL: only its length is computed. returns the row's length */
 static uint32_t make_row(const struct generator *g, uint64_t row, uint32_t *column, double *value)
 {
     const uint64_t nodes = g->rows / g->block;
@@ -57,7 +57,7 @@ static uint32_t make_row(const struct generator *g, uint64_t row, uint32_t *colu
     uint32_t n = 0;
     for (uint64_t k = 0; column && k < blocks; k++) {
         uint64_t at = first + stratum(band, blocks, k, mix(g->seed, node, k));
-        /* the node itself is always there */
+        /* the row always has the node itself */
         if (node - first >= band * k / blocks && node - first < band * (k + 1) / blocks) {
             at = node;
         }
@@ -100,7 +100,7 @@ int carm_matrix_generate(const struct carm_matrix_spec *spec, struct carm_csr *a
     if (rc) {
         return rc;
     }
-    /* a size beyond all memory is refused before its rows are counted: each has a nonzero at least */
+    /* a size beyond all memory is refused before its rows are counted: each row has at least one nonzero */
     const double least = carm_csr_bytes((double)g.rows, (double)g.rows);
     rc = carm_dwarf_fits(name, fmax(least, spec->rows ? 0.0 : (double)spec->bytes), err);
     if (rc) {

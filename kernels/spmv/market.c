@@ -15,8 +15,8 @@
 
 enum {
     LINE_MAX_BYTES = 1024, /* the format's own limit */
-    /* Rows or columns that a file may claim: memory follows what it holds. Graphs have empty rows, but
-     * where there are more of them than this, y is all that SpMV would measure. */
+    /* Most rows or columns that a file may declare beside those that its entries suggest. Graphs have empty rows, but
+     * with more of them than this, SpMV would only measure y. */
     SPARSEST_FREE = 1 << 20,
     SPARSEST_FOR_ENTRY = 16,
 };
@@ -34,8 +34,8 @@ struct reader {
     enum field field;
     enum symmetry symmetry;
     uint64_t rows, columns, entries;
-    long data;          /* offset of the first entry, */
-    uint64_t data_line; /* and the line before it */
+    long data;          /* offset of the first entry */
+    uint64_t data_line; /* number of the line before the first entry */
 };
 
 struct entry {
@@ -98,7 +98,7 @@ static const char *skip_space(const char *at)
     return at;
 }
 
-/* The next line that is neither a comment nor empty; as any_line. */
+/* Reads the next line that is neither a comment nor empty. returns as any_line */
 static int next_line(struct reader *r)
 {
     for (;;) {
@@ -109,7 +109,7 @@ static int next_line(struct reader *r)
     }
 }
 
-/* An unsigned whole number at *at, which moves behind it. */
+/* Reads an unsigned whole number at *at, and moves *at behind it. */
 static bool whole(const char **at, uint64_t *value)
 {
     const char *begin = skip_space(*at);
@@ -172,10 +172,10 @@ static int header(struct reader *r)
     return 0;
 }
 
-/* Whether so many entries can stand in the rest of the file, in the memory and in 4-byte indices. */
+/* Checks that the declared number of entries fits the rest of the file, the memory and 4-byte indices. */
 static int plausible(struct reader *r)
 {
-    /* "1 1" and its end of line, which the last may lack; a value takes two more */
+    /* "1 1" and a line end, which the last entry may lack; a value takes two bytes more */
     const uint64_t least = r->field == PATTERN ? 4 : 6;
     const uint64_t rest = r->file_bytes - (uint64_t)r->data;
     if (r->rows < 1 || r->columns < 1 || r->rows > CARM_CSR_INDEX_MAX ||
@@ -209,7 +209,7 @@ static int plausible(struct reader *r)
         return refuse(r, CARM_EINVAL, "%llu stored entries are too many: at most %llu",
                       (unsigned long long)stored, (unsigned long long)CARM_CSR_NONZEROS_MAX);
     }
-    /* beside the matrix a counter for each row */
+    /* rows twice: the matrix, and a counter for each row */
     const double bytes = carm_csr_bytes((double)r->rows * 2.0, (double)stored);
     return carm_dwarf_fits(r->path, bytes, r->err);
 }
@@ -341,8 +341,8 @@ static int count_one(void *arg, const struct entry *e)
 
 struct filling {
     struct carm_csr *a;
-    uint32_t *left; /* entries of each row that are to come */
-    double sign;    /* of the mirrored entry; 0: there is none */
+    uint32_t *left; /* entries of each row that are not read yet */
+    double sign;    /* of the mirrored entry; 0 = not mirrored */
 };
 
 static int fill_one(struct filling *f, uint32_t row, uint32_t column, double value)

@@ -11,10 +11,10 @@
 
 enum {
     PAD = 16,      /* doubles behind x and y: the last block may reach beyond the matrix */
-    TUNE_RUNS = 3, /* of each prefetch distance */
+    TUNE_RUNS = 3, /* runs with each prefetch distance */
 };
 
-/* Bytes ahead, for CARM_SPMV_TUNE: up to some 20 lines, which are in flight at most. */
+/* Prefetch distances for CARM_SPMV_TUNE, bytes: up to 32 lines. */
 static const uint32_t distances[] = {0, 256, 512, 1024, 2048};
 
 static void multiply_job(struct carm_worker *w, void *arg)
@@ -38,7 +38,7 @@ struct copying {
     struct carm_csr *to;
 };
 
-/* Plain loops do not know about nonzeros: as many rows for each. */
+/* The first row of thread t of n in the plain version: equally many rows, however many nonzeros they have. */
 static uint32_t even_rows(uint32_t rows, int t, int n)
 {
     return (uint32_t)((uint64_t)rows * (uint64_t)t / (uint64_t)n);
@@ -98,11 +98,11 @@ static void vectors_job(struct carm_worker *w, void *arg)
     carm_spmv_fill_x(s->x, even_rows(s->columns, w->index, w->team->n),
                      even_rows(s->columns, w->index + 1, w->team->n));
     for (uint64_t i = y_first; i < y_end; i++) {
-        s->y[i] = NAN; /* NaN: a value that was never computed cannot pass for a result */
+        s->y[i] = NAN; /* a value that is never computed must not pass for a result */
     }
 }
 
-/* Threads' shares, x and y. */
+/* Makes the threads' shares, and x and y. */
 static int take_vectors(struct carm_spmv *s, struct carm_team *team, struct carm_err *err)
 {
     uint32_t rows = 0;
@@ -189,7 +189,7 @@ static void describe(struct carm_spmv *s)
              carm_isa_name(s->optimised ? s->kernel.isa : CARM_SCALAR));
 }
 
-/* Everything from a, which the caller frees. */
+/* Sets everything up from a, which the caller frees. */
 static int set_up(struct carm_spmv *s, const struct carm_csr *a, const struct carm_spmv_params *p,
                   struct carm_err *err)
 {

@@ -6,15 +6,17 @@
 
 #include "kernels/stencil/sweep.h"
 
-enum { ROUNDINGS = 16 }; /* of a sweep, generous: 8 operations, and the sines' own */
+enum {
+    ROUNDINGS = 16
+}; /* roundings in a sweep, with a margin: 8 operations, and the sines' errors */
 
-/* The larger one; a NaN stays. */
+/* The larger number; a NaN stays. */
 static double worse(double a, double b)
 {
     return isnan(a) || b <= a ? a : b;
 }
 
-/* The line of the last sweep again with plain loops: largest difference. */
+/* Computes a line of the last sweep again with plain loops. returns the largest difference */
 static double repeated(const struct carm_stencil *s, ptrdiff_t line, double *scratch)
 {
     const double *got = s->grid[s->now] + line;
@@ -35,7 +37,7 @@ static double repeated(const struct carm_stencil *s, ptrdiff_t line, double *scr
     return worst;
 }
 
-/* From the solution, whose points have all shrunk to `left` of their first values. */
+/* The largest difference from the solution, whose points have all shrunk to `left` of their first values. */
 static double from_solution(const struct carm_stencil *s, uint32_t y, uint32_t z, double left)
 {
     const double *got = s->grid[s->now] + z * s->plane + y * s->pitch;
@@ -48,7 +50,7 @@ static double from_solution(const struct carm_stencil *s, uint32_t y, uint32_t z
     return worst;
 }
 
-/* Rounding of a sweep is in proportion to the values before it, and none of it grows. */
+/* The largest rounding error: a sweep's is proportional to the values before it, and errors do not grow. */
 static double rounding(const struct carm_stencil *s)
 {
     double sum = 1.0;
@@ -69,7 +71,7 @@ int carm_stencil_check(struct carm_dwarf_case *c, struct carm_team *team, double
         return carm_fail(err, CARM_EINVAL, "the stencil has not been run yet");
     }
     const double left = pow(s->factor, (double)s->steps);
-    /* the largest value before the last sweep, which its rounding is in proportion to */
+    /* the largest value before the last sweep, to which the sweep's rounding error is proportional */
     const double before = fabs(left / s->factor);
     double *scratch = calloc(s->n, sizeof *scratch);
     if (!scratch) {

@@ -5,7 +5,7 @@
 #include "kernels/stencil/sweep.h"
 
 enum {
-    POINTS = 20000, /* of a sweep that is stepped as a whole: some 2 s with scalar code */
+    POINTS = 20000, /* most points of a sweep that is stepped whole: some 2 s with scalar code */
     INSTRUCTIONS = 4000000,
 };
 
@@ -18,7 +18,7 @@ static int step_range(const struct carm_stencil *s, const struct carm_stencil_ra
 {
     struct carm_step_counts counts = {0};
     bool complete = false;
-    /* the last sweep once more, where there was one: it writes the same values again */
+    /* repeats the last sweep, if there was one: it writes equal values */
     const double *from = s->grid[s->steps > 0 ? s->now ^ 1 : s->now];
     double *to = s->grid[s->steps > 0 ? s->now : s->now ^ 1];
     int rc = carm_step_begin(INSTRUCTIONS, err);
@@ -37,7 +37,7 @@ static int step_range(const struct carm_stencil *s, const struct carm_stencil_ra
 
 typedef int visit_fn(void *arg, const struct carm_stencil_range *r, struct carm_err *err);
 
-/* All ranges of all threads in a sweep. */
+/* Visits all ranges of all threads in a sweep. */
 static int each_range(const struct carm_stencil *s, visit_fn *visit, void *arg,
                       struct carm_err *err)
 {
@@ -55,7 +55,7 @@ static int each_range(const struct carm_stencil *s, visit_fn *visit, void *arg,
 
 struct total {
     const struct carm_stencil *s;
-    struct executed line, plane, call; /* where they were sampled */
+    struct executed line, plane, call; /* counts of one of each, if sampled */
     struct executed sum;
 };
 
@@ -85,8 +85,8 @@ static int scale_one(void *arg, const struct carm_stencil_range *r, struct carm_
     return 0;
 }
 
-/* Instructions of a call, a plane and a line: from one line, two lines, and one line of two
- * planes. All lines have the same length, so this is exact. */
+/* Finds the instructions of a call, a plane and a line, from sweeps over one line, two lines, and one line of
+ * two planes. All lines have the same length, so the result is exact. */
 static int sample(struct total *t, struct carm_err *err)
 {
     static const struct carm_stencil_range ranges[] = {{0, 1, 0, 1}, {0, 1, 0, 2}, {0, 2, 0, 1}};
@@ -145,7 +145,8 @@ struct listener {
     void *context;
 };
 
-/* As the kernels: neighbours along x, y and z, the point itself, the result; doubles at a time. */
+/* Traces points in the kernels' order, `doubles` at a time: neighbours along x, y and z, the point itself, the
+ * result. */
 static void trace_points(const struct carm_stencil *s, const struct listener *l, const double *from,
                          const double *to, unsigned doubles, bool nontemporal)
 {
@@ -188,7 +189,7 @@ void carm_stencil_trace(const struct carm_dwarf_case *c, carm_dwarf_access *acce
     int from = s->now;
     for (uint32_t i = 0; i < s->sweeps; i++) {
         struct carm_stencil_range r = carm_stencil_share(s, 0);
-        /* with more threads than planes the first may have none: the last one always has */
+        /* with more threads than planes, the first thread may have no plane; the last one always has */
         r = r.z < r.z_end ? r : carm_stencil_share(s, s->threads - 1);
         for (uint32_t y = 0; y < s->n; y = r.y_end) {
             r.y = y;

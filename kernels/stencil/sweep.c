@@ -7,16 +7,16 @@
 #include <string.h>
 
 enum {
-    N_MAX = 1 << 16,     /* far beyond any memory, and sizes stay within 64 bits */
-    LINE_DOUBLES = 8,    /* of a cache line */
-    SETS = 64,           /* of the usual first-level cache: lines so far apart meet in one */
-    PLANE_SETS = 16,     /* from plane to plane */
+    N_MAX = 1 << 16,     /* beyond any memory; sizes stay within 64 bits */
+    LINE_DOUBLES = 8,    /* doubles of a cache line */
+    SETS = 64,           /* sets of the usual L1: lines at this distance share a set */
+    PLANE_SETS = 16,     /* sets by which a plane is shifted from the one before */
     LEAD = LINE_DOUBLES, /* before the first point, for its ghost */
-    BLOCK_LEAST = 4,     /* lines: shorter ones read more neighbours than points */
+    BLOCK_LEAST = 4, /* least lines of a block: shorter blocks read more neighbours than points */
     PAGE_DOUBLES = 512,
 };
 
-/* Share of a cache: the rest is for the stores and data that pass through. */
+/* Share of a cache for the planes of a block: the rest is for stores and data that pass through. Chosen by hand. */
 static const double fill = 0.75;
 
 static void sweep_share(const struct carm_stencil *s, int t, const double *from, double *to)
@@ -47,8 +47,8 @@ static void sweep_job(struct carm_worker *w, void *arg)
     }
 }
 
-/* Products of sines: each sweep multiplies all of them by the same factor. Not the same along each
- * axis, so that neighbours taken for one another show. */
+/* Products of sines: each sweep multiplies all points by one factor. The sines differ from axis to axis, so that
+ * exchanged neighbours show. */
 static void set_axes(struct carm_stencil *s)
 {
     const long double pi = acosl(-1.0L);
@@ -72,13 +72,13 @@ static void set_plane(const struct carm_stencil *s, uint32_t z)
         const ptrdiff_t line = z * s->plane + y * s->pitch;
         for (uint32_t x = 0; x < s->n; x++) {
             s->grid[0][line + x] = axis[x] * axis[n + y] * axis[2 * n + z];
-            s->grid[1][line + x] = NAN; /* NaN: a value that was never computed cannot pass for a
+            s->grid[1][line + x] = NAN; /* a value that is never computed must not pass for a
                                          * result */
         }
     }
 }
 
-/* A plane of ghosts; z -1 or n */
+/* Sets a plane of ghosts to 0; z -1 or n */
 static void clear_plane(const struct carm_stencil *s, ptrdiff_t z)
 {
     const ptrdiff_t first = z * s->plane - s->pitch - 1;
@@ -114,7 +114,7 @@ static void set_grid(struct carm_stencil *s, struct carm_team *team)
 static int run(struct carm_dwarf_case *c, struct carm_team *team, struct carm_err *err)
 {
     struct carm_stencil *s = (struct carm_stencil *)c;
-    /* a small grid decays soon, and denormal numbers are slow; one of 256^3 after 30 000 sweeps */
+    /* a small grid decays soon (256^3 after 30 000 sweeps), and denormal numbers are slow */
     if (pow(fabs(s->factor), (double)s->steps) < CARM_STENCIL_DECAY) {
         set_grid(s, team);
     }
@@ -146,15 +146,15 @@ static const struct carm_dwarf_ops ops = {
     .close = close_case,
 };
 
-/* Lines of a block of which three planes (and the plane that is written, unless past the caches) fit:
- * into L2, or where that is too small for a few, into the last cache. */
+/* Lines of a block so that three planes (and the written plane, unless stores go past the caches) fit into L2, or,
+ * if L2 is too small for a few lines, into the last cache. */
 static uint32_t block_lines(const struct carm_stencil *s, const struct carm_stencil_params *p)
 {
     const double caches[] = {p->l2_bytes > 0.0 ? p->l2_bytes : p->l1_bytes, p->llc_bytes};
     const double line = (s->streamed ? 3.0 : 4.0) * (double)s->pitch * sizeof(double);
     double lines = 0.0;
     for (int i = 0; i < 2 && lines < BLOCK_LEAST; i++) {
-        /* and a neighbour at both ends */
+        /* minus a neighbouring line at both ends */
         lines = fmax(lines, floor(fill * caches[i] / line) - 2.0);
     }
     if (!(caches[0] > 0.0 || caches[1] > 0.0) || lines >= s->n) {
@@ -165,7 +165,7 @@ static uint32_t block_lines(const struct carm_stencil *s, const struct carm_sten
     return (s->n + blocks - 1) / blocks;
 }
 
-/* Pitches, and doubles from one grid to the other. */
+/* Sets the pitches. returns the doubles from one grid to the other */
 static ptrdiff_t lay_out(struct carm_stencil *s)
 {
     const ptrdiff_t with_ghosts = (ptrdiff_t)s->n + 2;

@@ -156,7 +156,7 @@ int carm_study_rows_check(const char *path, bool resume, struct carm_err *err)
         }
     }
     if (!there) {
-        remove(path); /* a study that is refused later leaves nothing behind */
+        remove(path); /* a study that is refused later must leave no empty file */
     }
     return rc;
 }

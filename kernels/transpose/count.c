@@ -70,7 +70,7 @@ static void move(const struct tracer *r, size_t y, size_t x)
     store(r, x, y, 1);
 }
 
-/* As the tiles of kernels/transpose/vector.c: squares of one vector's points. */
+/* Traces a tile like kernels/transpose/vector.c: a square with a vector's points along an edge. */
 static void trace_tile(const struct tracer *r, size_t y, size_t x)
 {
     const unsigned v = r->t->vector->points;

@@ -12,7 +12,7 @@ static double point_bytes(bool nontemporal)
     return sizeof(struct carm_transpose_point) * (nontemporal ? 2.0 : 3.0);
 }
 
-/* Jobs: each thread has planes of in to move, and planes of out to touch and to check. */
+/* Jobs: each thread moves planes of in, and touches and checks planes of out. */
 
 /* The value at a point encodes the point's right place. */
 static struct carm_transpose_point value_at(size_t n, size_t z, size_t y, size_t x)
@@ -50,7 +50,7 @@ static void run_job(struct carm_worker *w, void *arg)
             carm_transpose_plain_rows(&part);
         }
     }
-    _mm_sfence(); /* stores past the caches are seen by the others after it */
+    _mm_sfence(); /* afterwards, other threads see the stores past the caches */
 }
 
 static int run(struct carm_dwarf_case *base, struct carm_team *team, struct carm_err *err)

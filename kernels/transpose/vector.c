@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tiles of 4 x 4 points: four lines of in become four lines of out, which are written past the caches
- * and whole. A point is 16 bytes and stays in one half (AVX) or quarter (AVX-512) of a register. */
+/* Tiles of 4 x 4 points: four lines of in become four lines of out, written past the caches as whole lines. A
+ * point has 16 bytes and stays in one half (AVX) or quarter (AVX-512) of a register. */
 #include <immintrin.h>
 
 #include "kernels/transpose/exchange.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The points at the edges: `rows` points of a column of in, point by point. */
+/* Moves points at the edges: `rows` points of a column of in, point by point. */
 INLINE void column(const struct carm_transpose_point *in, size_t in_row,
                    struct carm_transpose_point *out, size_t rows)
 {
@@ -16,7 +16,7 @@ INLINE void column(const struct carm_transpose_point *in, size_t in_row,
     }
 }
 
-/* in: four rows of it at some x; out: four of its columns at some y; distances in points. */
+/* Moves a tile. in: four rows at some x; out: four rows at some y; in_row, out_row: points from row to row. */
 INLINE void sse_tile(const struct carm_transpose_point *in, size_t in_row,
                      struct carm_transpose_point *out, size_t out_row)
 {
@@ -51,9 +51,9 @@ __attribute__((target("avx512f"))) INLINE void avx512_tile(const struct carm_tra
     __m512d b = _mm512_load_pd(&in[in_row].re);
     __m512d c = _mm512_load_pd(&in[2 * in_row].re);
     __m512d d = _mm512_load_pd(&in[3 * in_row].re);
-    /* each is used twice: GCC 12 would load it twice, too */
+    /* each register is used twice: without this, GCC 12 loads it twice */
     __asm__("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d));
-    /* quarters 0 1 and 2 3 of two rows, then the even or the odd of these */
+    /* quarters 0 1 and 2 3 of two rows, then the even or the odd quarters of the results */
     const __m512d ab = _mm512_shuffle_f64x2(a, b, 0x44);
     const __m512d ab_high = _mm512_shuffle_f64x2(a, b, 0xee);
     const __m512d cd = _mm512_shuffle_f64x2(c, d, 0x44);
@@ -114,7 +114,7 @@ void carm_transpose_plain_rows(const struct carm_transpose_part *part)
     struct carm_transpose_point *out = carm_transpose_out(t, 0, part->z) + part->first;
     for (size_t rows = part->last - part->first; rows > 0; rows--) {
         for (size_t x = 0; x < n; x++) {
-            /* one access of 16 bytes each, whatever the compiler's options */
+            /* one load and one store of 16 bytes, with any compiler options */
             _mm_store_pd(&out[x * column].re, _mm_load_pd(&in[x].re));
         }
         in += pitch;
