@@ -302,13 +302,13 @@ static double factor(struct filling *f, const char *level, double low, double hi
     const struct carm_scaling *c = carm_scaling_find(f->model, level);
     const double here = c ? carm_scaling_rate(c, f->set->threads, f->between) : 0.0;
     const double at_low =
-        here > 0.0 && low > 0.0 ? carm_scaling_rate(c, f->low->threads, other) : 0.0;
+        here > 0.0 && f->low && low > 0.0 ? carm_scaling_rate(c, f->low->threads, other) : 0.0;
     const double at_high = here > 0.0 ? carm_scaling_rate(c, f->high->threads, other) : 0.0;
     if (!(at_high > 0.0)) {
         return 0.0;
     }
     double ratio = high / at_high;
-    if (at_low > 0.0) {
+    if (f->low && at_low > 0.0) {
         const double share =
             (double)(f->set->threads - f->low->threads) / (f->high->threads - f->low->threads);
         ratio = low / at_low + share * (ratio - low / at_low);

@@ -635,18 +635,16 @@ static int fold(struct carm_run_levels *l, const struct carm_blocks *blocks,
     const size_t n = l->ninstructions + 1;
     struct carm_sampled_sum *sums = calloc(nrows + 1, sizeof *sums);
     l->rows = calloc(nrows + 1, sizeof *l->rows);
-    if (!l->rows || !sums) {
+    l->where = calloc(n + 1, sizeof *l->where);
+    if (!l->rows || !sums || !l->where) {
         free(sums);
         return carm_fail(err, CARM_ENOMEM, "not enough memory for the profile");
     }
     l->nrows = nrows;
-    l->where = calloc(n + 1, sizeof *l->where);
-    for (size_t i = 1; i < n && l->where; i++) {
+    for (size_t i = 1; i < n; i++) {
         l->where[l->nwhere++] = (struct where){places[i].module, (uint32_t)i, places[i].at};
     }
-    if (l->nwhere) {
-        qsort(l->where, l->nwhere, sizeof *l->where, by_place);
-    }
+    qsort(l->where, l->nwhere, sizeof *l->where, by_place);
     if (l->sampled) {
         fold_sampled(l, blocks, places, n, sums);
     }

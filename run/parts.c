@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run/parts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -208,6 +209,7 @@ double carm_run_lost(const struct carm_run *run, const struct carm_bounds_input 
     if (back < least) {
         return 0.0;
     }
+    assert(run->after);
     if (!run->after->stay.looked) {
         carm_stay_measure(&run->after->stay, room, about->config.levels[last - 1].size_bytes);
     }

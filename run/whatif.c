@@ -432,7 +432,7 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
         }
         npieces += c->codes[k]->npieces;
     }
-    c->bytes = malloc(size);
+    c->bytes = malloc(size + 1);
     c->pieces = calloc(npieces, sizeof *c->pieces);
     if (!c->bytes || !c->pieces) {
         snprintf(loop->why, sizeof loop->why, "not enough memory");
@@ -705,6 +705,7 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
     }
     loop->snapshots = (unsigned)good;
     loop->null = median_of(nulls, c->n);
+    assert(c->row);
     if (c->row->executions && c->seconds > 0.0) {
         const double inside = isnan(loop->inside) ? 1.0 : loop->inside;
         loop->copied =

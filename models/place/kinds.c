@@ -197,7 +197,7 @@ static int mix_sets(struct carm_model *mixed, const struct carm_model *const *ki
 int carm_kinds_mix(const struct carm_model *model, const struct carm_kind_shares *shares,
                    struct carm_model **mixed, char note[CARM_TEXT_MAX], struct carm_err *err)
 {
-    const struct carm_model *kinds[CARM_KINDS_MAX];
+    const struct carm_model *kinds[CARM_KINDS_MAX] = {NULL};
     *mixed = NULL;
     note[0] = '\0';
     for (size_t k = 0; k < shares->n; k++) {

@@ -397,6 +397,7 @@ static void advise_over_rest(const struct carm_place_set *set, enum carm_place_w
     const struct carm_roofs *r = set->roofs;
     const struct carm_ceiling *roof = &p->ceilings[p->nceilings - 1];
     const double rate = in->bytes / in->seconds;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): known() has looked at the pointer */
     if (!is_foreign(set) && known(in->precision) && strcmp(in->precision, r->precision) != 0 &&
         strcmp(r->precision, "dp") == 0) {
         SAY(p,

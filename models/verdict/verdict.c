@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/verdict/verdict.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ const char *carm_advice_name(enum carm_advice_code code)
 const char *carm_advice_words(enum carm_advice_code code)
 {
 #define CARM_ADVICE_WORDS(id, name, words) words,
+    /* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): texts of several lines */
     static const char *const all[] = {CARM_ADVICE_TABLE(CARM_ADVICE_WORDS)};
     return all[code];
 }
@@ -428,6 +430,7 @@ void carm_verdict_find(const struct carm_bounds *bounds, double seconds, double 
                        sum >= CARM_VERDICT_EXPLAINS * seconds &&
                        !(guess && guess->seconds > explained);
     if (added) {
+        assert(parts[0] && parts[1]);
         first = parts[0];
         explained = fmin(seconds, sum);
         out->second = parts[1]->limit;

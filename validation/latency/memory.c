@@ -441,7 +441,7 @@ static int measure_flight(struct memory *m, const char *level, const char *name,
                       .own = set <= own_bytes(m->run->host->topo) / 2,
                       .laps = laps_of(set),
                       .warm = !flush};
-    double rates[POINTS_MAX];
+    double rates[POINTS_MAX] = {0.0};
     double least = INFINITY;
     /* becomes a part of the model when nin_flight is increased */
     struct carm_in_flight *f = &model->in_flight[model->nin_flight];
@@ -757,8 +757,9 @@ enum { SCATTERED = sizeof scattered / sizeof *scattered };
 /* In DRAM an update takes as long as a load with equally many instructions beside it. This code has eleven instructions
  * that write a register and took 17 ns on a Zen 4 guest; a code with six took 8 to 10 ns.
  * start, bytes  memory with one kind of pages */
-static int scatter(struct memory *m, const char *level, size_t pages, char *start, uint64_t bytes,
-                   struct carm_err *err)
+static int scatter(struct memory *m, const char *level, size_t pages,
+                   char *start, /* NOLINT(readability-non-const-parameter): its job stores there */
+                   uint64_t bytes, struct carm_err *err)
 {
     const size_t n = strcmp(level, "DRAM") == 0 ? 1 : SCATTERED;
     int rc = 0;

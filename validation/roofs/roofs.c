@@ -106,6 +106,7 @@ static bool is_beside_precision(const struct carm_build_roof *r)
  * get fewer rounds and candidates. */
 static bool is_beside(const struct carm_build_roof *r)
 {
+    assert(r->set);
     const struct carm_build_config *c = r->set->build->config;
     size_t isa = 0;
     while (isa < c->nisas && c->isas[isa] != r->isa) {
