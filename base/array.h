@@ -12,7 +12,7 @@
  * room   in, out: number of elements that fit; NULL = n, for an array without spare room
  * size   bytes of an element
  * what   names the array in messages: "the model"
- * returns 0, or -CARM_ENOMEM with everything as it was */
+ * returns 0, or -CARM_ENOMEM with everything unchanged */
 int carm_array_grow(void *items, size_t *room, size_t n, size_t more, size_t size, const char *what,
                     struct carm_err *err);
 

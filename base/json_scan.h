@@ -37,7 +37,7 @@ int carm_scan_name(struct carm_scan *s, bool *first, struct carm_span *name);
 /* A value of any kind; strings keep their quotes. */
 bool carm_scan_value(struct carm_scan *s, struct carm_span *value);
 
-/* How many lines end between at and end. */
+/* Number of lines that end between at and end. */
 size_t carm_scan_lines(const char *at, const char *end);
 
 /* Whether nothing but blanks is left. */

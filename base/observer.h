@@ -15,7 +15,7 @@ double carm_seconds_now(void);
 /* Seconds that a process's first thread was ready and waited for a processor (/proc/PID/schedstat); NAN = not known. */
 double carm_seconds_queued(int pid);
 
-/* {0} is an observer that shows nothing and never stops the work; it tells the time all the same.
+/* {0} is an observer that shows nothing and never stops the work, but measures its time.
  * Called from one thread. */
 struct carm_observer {
     /* Shows the step that begins.

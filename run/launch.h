@@ -24,7 +24,7 @@ enum carm_launch_flags {
     CARM_LAUNCH_QUIET = 1,
     /* the child calls PTRACE_TRACEME and stops itself (SIGSTOP) instead of waiting at the gate */
     CARM_LAUNCH_TRACED = 2,
-    /* the program's addresses are the same in each run, unless a container forbids that. The
+    /* the program's addresses are the same in each run, unless a container forbids this. The
      * dynamic linker's and string functions' counts depend on addresses */
     CARM_LAUNCH_PLACED = 4,
 };

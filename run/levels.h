@@ -78,7 +78,7 @@ void carm_run_levels_put(const struct carm_run_levels *levels, size_t row, struc
 /* The figures of a row of the profile; NULL where nothing was simulated, or levels is NULL. */
 const struct carm_run_figures *carm_run_levels_row(const struct carm_run_levels *levels,
                                                    size_t row);
-/* Where an instruction's recorded accesses go. */
+/* The places of an instruction's recorded accesses. */
 /* Registers of HyperLogLog, which is right within 1.04 / sqrt(64) = 13%.
  * source: Flajolet et al. 2007 */
 enum { CARM_RUN_PAGES_BITS = 6, CARM_RUN_PAGES_KEPT = 1 << CARM_RUN_PAGES_BITS };

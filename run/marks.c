@@ -42,7 +42,8 @@ static void find_level(const struct carm_mark *m, struct level *out)
     divide(&out->counts, calls);
 }
 
-/* The counts of one iteration between two numbers of them. returns false where more iterations count less */
+/* The counts of one iteration, by the difference of two numbers of iterations. returns false if more iterations have
+ * smaller counts */
 static bool find_slope(const struct level *low, const struct level *high, struct carm_counts *out)
 {
     bool rises = true;

@@ -64,7 +64,7 @@ struct carm_run_cause {
 size_t carm_run_causes(const struct carm_profile *profile, const struct carm_run_verdict *verdicts,
                        struct carm_run_cause *out);
 
-/* The verdict goes to the columns of a row of points.csv. */
+/* Puts the verdict into the columns of a row of points.csv. */
 void carm_run_verdict_row(const struct carm_run_verdict *of, struct carm_row *row);
 
 /* ---- a changed machine ---- */

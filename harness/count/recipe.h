@@ -89,7 +89,7 @@ void carm_cpuid_read(struct carm_cpuid *id);
 int carm_recipe_find(const char *vendor, int family, int model, struct carm_recipe **out,
                      struct carm_err *err);
 
-/* By name. returns 0, -CARM_EINVAL (lists the names) */
+/* The recipe with a name. returns 0, -CARM_EINVAL (lists the names) */
 int carm_recipe_named(const char *name, struct carm_recipe **out, struct carm_err *err);
 
 /* Names of all recipes: i counts from 0; NULL past the last. Static storage. */

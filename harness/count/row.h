@@ -48,8 +48,8 @@ struct carm_row {
 /* Fills rank from the launcher, and isa and precision from the counts where these have them: the widest
  * vector, and each precision, that did at least a hundredth of the flops. Where vectors of integers did more
  * than ten operations for each flop, and one for a hundred bytes, these are the row's operations (metric
- * "op"). The isa is then the one of these vectors, the precision the one of most of these operations. A metric that is
- * set stays. */
+ * "op"). The isa is then the widest of these vectors, the precision the element width of most operations. A metric that
+ * is set stays. */
 void carm_row_describe(struct carm_row *row);
 
 /* Whether rows can be appended to path; creates it with its header when it is not there.
@@ -61,8 +61,8 @@ int carm_row_check(const char *path, struct carm_err *err);
  * Columns: name,flops,bytes,seconds,dram_bytes,threads,isa,precision,counted_by, then calls, share, flops_low,
  * flops_high, bytes_low, bytes_high, operations, metric, every other quantity by its name, host, pid,
  * job (program of struct carm_job), rank, levels_by (of dram_bytes and the like: "uncore", "simulated",
- * "constructed", "" = not counted), note, those of struct carm_row_part, asks_for and cores; quoted as RFC 4180 says where a text
- * needs it. counted_by is the counter of flops and bytes, or "unavailable: " and the note where there are neither.
+ * "constructed", "" = not counted), note, the members of struct carm_row_part, asks_for and cores. Texts are quoted by
+ * RFC 4180 where needed. counted_by is the counter of flops and bytes, or "unavailable: " and the note without both.
  * returns 0; -CARM_EIO (cannot be written); -CARM_EFORMAT (path is another kind of file: its header
  * is not this one) */
 int carm_row_append(const char *path, const struct carm_row *rows, int n, struct carm_err *err);

@@ -19,7 +19,7 @@
 
 enum {
     POLL_MS = 100,
-    /* for so long after a measurement, a late rank of the same launch takes it as done */
+    /* for this time after a measurement, a late rank of the same launch does not measure again */
     REMEMBERED_SECONDS = 600,
     BUSY = CARM_NODE_ASIDE + 1, /* other processes measure for longer than the wait */
 };

@@ -126,7 +126,7 @@ static void take_out_drift(struct look (*looks)[LOOKS], const size_t *tries, siz
 /* A code whose fastest sound look is below a share of the best code's gets no more looks. Rounds of
  * one code in a core's own caches differed by 14% at most (258 to 299 GB/s). On shared levels, rates
  * dip by more for some milliseconds, so two looks are needed.
- * returns the share after so many rounds; 0 = no code is dropped */
+ * returns the share after `rounds` rounds; 0 = no code is dropped */
 static double hopeless_below(enum carm_search search, size_t rounds)
 {
     static const double of_one_look = 0.8; /* 258/299 = 0.86, and a margin */

@@ -76,7 +76,7 @@ struct carm_team {
     bool separate; /* each thread's repetitions count by themselves; see carm_team_separate */
     struct carm_paired paired; /* rounds in which threads shared cores */
     double *seconds, *cycles;  /* [max_reps] scratch of carm_measure */
-    bool *counts;              /* [max_reps] likewise: repetitions that count */
+    bool *counts;              /* [max_reps] scratch: repetitions that count */
     uint64_t cursor; /* byte offset in the buffers at which the next run begins: a short run on a
                       * large set must not find lines of the run before in cache */
     struct carm_overhead overhead;
@@ -114,7 +114,7 @@ bool carm_team_is_over(const struct carm_team *team);
 /* Runs job on every worker and waits for all. */
 void carm_team_run(struct carm_team *team, carm_job_fn *job, void *arg);
 
-/* As carm_team_open, with room for bytes[i] on thread i. */
+/* Like carm_team_open, with room for bytes[i] on thread i. */
 int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
                          const struct carm_clock *clock, int n, const size_t *bytes,
                          size_t max_reps, struct carm_err *err);

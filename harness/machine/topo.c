@@ -75,7 +75,7 @@ static void find_caches(struct carm_topo *topo, hwloc_topology_t hw)
     }
 }
 
-/* How fast a core's kind is, higher = faster (hwloc's efficiency); 0 where hwloc ranks no kinds. */
+/* Rank of a core's kind (hwloc's efficiency), higher = faster; 0 where hwloc ranks no kinds. */
 static int rank_of_core(hwloc_topology_t hw, hwloc_const_cpuset_t core)
 {
     int efficiency = 0;
@@ -215,8 +215,8 @@ bool carm_topo_is_whole(const void *object)
     return (uint64_t)(uintptr_t)obj->userdata >> 32 == (uint64_t)hwloc_bitmap_weight(obj->cpuset);
 }
 
-/* hwloc's plugins find graphics cards and buses, for which it loads 20 libraries, twice as long as the rest takes. Files
- * of hwloc are read by its plugin for XML. The program that carm starts must not see the variable. */
+/* hwloc's plugins find graphics cards and buses, for which it loads 20 libraries, twice as long as the rest takes.
+ * Files of hwloc are read by its plugin for XML. The program that carm starts must not see the variable. */
 static int init_without_plugins(hwloc_topology_t *hw)
 {
     static const char path[] = "HWLOC_PLUGINS_PATH";

@@ -83,7 +83,7 @@ int carm_topo_check_threads(const struct carm_topo *topo, int n, struct carm_err
 void carm_topo_cache_share(const struct carm_topo *topo, int level, int n, int *instances,
                            int *sharers);
 
-/* How fast the slowest core of the first n threads of the order is, as hwloc ranks kinds of cores: higher = faster; 0
+/* Rank of the slowest core of the first n threads of the order, by hwloc's kinds of cores: higher = faster; 0
  * where there is one kind. */
 int carm_topo_slowest(const struct carm_topo *topo, int n);
 

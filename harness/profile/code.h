@@ -20,7 +20,7 @@ struct carm_code_piece {
     bool jumps;      /* the piece ends with a direct jump */
     bool entered;    /* by an indirect branch or a return */
     bool indirect;   /* the piece ends with an indirect jump */
-    bool calls;      /* likewise, with an indirect call */
+    bool calls;      /* the piece ends with an indirect call */
     /* of the first piece of a function that is called by address: share of its calls that follow a call of another
      * function, if the order of calls is random; 0 = not known */
     double strays;
@@ -35,7 +35,7 @@ struct carm_code_gap {
     bool stores;
 };
 
-/* Where an inner loop's code begins or is left. */
+/* A place at which an inner loop is entered or left. */
 struct carm_code_door {
     uint64_t at;  /* begin: of a piece of the inner loop; exit: the target, in the outer loop */
     size_t gap;   /* index */

@@ -25,8 +25,8 @@ struct carm_looks {
 
 void carm_looks_begin(struct carm_looks *looks);
 
-/* Looks at a processor: the calling thread goes there, and comes back. Beyond CARM_LOOKS_MAX looks every other one is
- * dropped, and half as many are taken from then on. Without effect where the thread may not go there. */
+/* Looks at a processor: moves the calling thread to it, and back. Beyond CARM_LOOKS_MAX looks, every second look is
+ * dropped, and half as many are taken from then on. No effect if the thread may not run on this processor. */
 void carm_looks_take(struct carm_looks *looks, int cpu);
 
 /* The clocks become hertz. */

@@ -42,7 +42,7 @@ struct carm_profile_row {
         allocations; /* calls of malloc and the like: executions of their first instruction, if in this row */
     uint64_t entries_low, entries_high; /* of a loop; equal: exact; both 0 = not known */
 
-    uint64_t samples, samples_inside;    /* likewise */
+    uint64_t samples, samples_inside;    /* without, with the loops inside it */
     uint64_t on[CARM_SAMPLE_KINDS];      /* of samples: on cores of each kind; all 0 = not known */
     double share, share_low, share_high; /* of all processor time; 95% confidence interval */
     /* Seconds of the thread that was longest in the row. Threads that followed one another

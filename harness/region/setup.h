@@ -44,7 +44,7 @@ struct carm_region_setup {
 int carm_region_setup_counters(struct carm_region_setup *setup, enum carm_provider p,
                                struct carm_recipe *recipe, struct carm_err *err);
 
-/* From the environment. returns false when regions are off */
+/* Reads the set-up from the environment. returns false when regions are off */
 bool carm_region_setup_read(struct carm_region_setup *setup);
 
 /* One line on standard error, "carm: ...", unless there were too many already. */

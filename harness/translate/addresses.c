@@ -373,7 +373,7 @@ static uint32_t mark(struct carm_addresses *a)
     return threads;
 }
 
-/* Takes the earliest records of all threads: some of them, or all records of an only thread.
+/* Takes the earliest records of all threads: some of these, or all records of a single thread.
  * until: latest time. returns false when no record was taken */
 static bool take_some(struct carm_addresses *a, double until)
 {

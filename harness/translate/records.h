@@ -65,13 +65,14 @@ enum { CARM_CLASS_AT = 6, CARM_CLASSES = 2048, CARM_PAGE_CLASSES = 1024, CARM_PA
 /* Sampling: only accesses to some lines are recorded; inside windows, also accesses to the lines
  * of the window's turn. */
 struct carm_record_sample {
-    uint32_t wanted;               /* 0: all accesses are recorded */
-    uint32_t half;                 /* records of half a window */
-    uint32_t between;              /* records between two windows, on average */
-    uint32_t dense;                /* number of first windows that follow one another directly */
-    uint32_t turns;                /* window w is of turn w % turns */
-    uint8_t turn[CARM_CLASSES];    /* of a line, by bits 6 .. 16 of its address */
-    uint8_t classes[CARM_CLASSES]; /* likewise: 1 = recorded outside of windows, too, else 0 */
+    uint32_t wanted;            /* 0: all accesses are recorded */
+    uint32_t half;              /* records of half a window */
+    uint32_t between;           /* records between two windows, on average */
+    uint32_t dense;             /* number of first windows that follow one another directly */
+    uint32_t turns;             /* window w is of turn w % turns */
+    uint8_t turn[CARM_CLASSES]; /* of a line, by bits 6 .. 16 of its address */
+    uint8_t
+        classes[CARM_CLASSES]; /* by the same bits: 1 = recorded outside of windows, too, else 0 */
     /* of a page of 4 KiB, by bits 12 .. 21: 1 = all of its lines are recorded, always */
     uint8_t pages[CARM_PAGE_CLASSES];
 };

@@ -65,7 +65,7 @@ bool carm_sums_forks(const struct carm_sums *sums);
 void carm_sums_codes(struct carm_sums *sums, void (*take)(void *arg, const struct carm_sums_code *),
                      void *arg);
 
-/* What a program has executed so far. */
+/* The code that a program has executed so far. */
 struct carm_sums_executed {
     int root;                    /* as in struct carm_sums_code */
     struct carm_tally_map *maps; /* [nmaps], to be freed */

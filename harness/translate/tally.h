@@ -88,7 +88,7 @@ struct carm_tally_row {
 #undef CARM_TALLY_MEMBER
 };
 
-/* Adds the counts of so many increments of the row's counter. */
+/* Adds the counts of `increments` increments of the row's counter. */
 static inline void carm_tally_add(struct carm_step_counts *to, const struct carm_tally_row *row,
                                   uint64_t increments)
 {
@@ -235,8 +235,8 @@ struct carm_cpu_view {
     struct carm_cpu_leaf {
         uint32_t leaf, sub, reg[4]; /* eax, ebx, ecx, edx */
     } leaves[CARM_CPU_LEAVES];
-    /* random numbers are the same in each run, and clocks are system calls: how often the kernel's code for a clock (vDSO)
-     * tries again differs from run to run */
+    /* random numbers are the same in each run, and clocks are system calls: how often the kernel's code for a clock
+     * (vDSO) tries again differs from run to run */
     uint32_t steady;
     char info[CARM_CPU_PATH]; /* the file that is opened for /proc/cpuinfo; "" = /proc/cpuinfo */
 };

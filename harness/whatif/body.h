@@ -39,7 +39,7 @@ struct carm_body_op {
     bool decides; /* a branch of the loop depends on it */
     double taken; /* share of its executions in which a branch jumps; -1 = not known */
     bool
-        forks; /* a branch both of whose ways are frequent, stay in the loop and meet again in the same iteration */
+        forks; /* a branch whose two sides are frequent, stay in the loop and join in the same iteration */
 
     /* observed */
     uint64_t executions, steps;

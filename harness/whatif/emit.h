@@ -80,7 +80,7 @@ int carm_region_open(struct carm_region *region, uint64_t code_at, uint64_t data
                      struct carm_err *err);
 void carm_region_close(struct carm_region *region);
 
-/* How many copies of the body follow one another. */
+/* Number of copies of the body that follow one another. */
 unsigned carm_region_copies(const struct carm_body *body);
 
 /* Writes a variant.

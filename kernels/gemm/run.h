@@ -27,15 +27,16 @@ struct carm_gemm_result {
     double error; /* largest difference from the reference over its largest element */
 };
 
-/* Measures one variant, on a slab where all of C takes longer than the limit, and compares its result with the reference.
+/* Measures one variant, on a slab where all of C takes longer than the limit, and compares its result with the
+ * reference.
  * returns 0; -CARM_EINTR; -CARM_EFORMAT (wrong result) */
 int carm_gemm_measure(const struct carm_gemm_plan *plan, struct carm_gemm *g,
                       struct carm_team *team, const struct carm_gemm_reference *reference,
                       struct carm_run_limits limits, struct carm_gemm_result *out,
                       struct carm_err *err);
 
-/* The same for a library, which starts threads of its own; its account stays empty. With
- * reference->nrows == 0 its product becomes the reference. */
+/* carm_gemm_measure for a library, which starts its own threads; the account stays empty. With
+ * reference->nrows == 0, the library's product becomes the reference. */
 int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
                               const struct carm_team *team, struct carm_gemm_reference *reference,
                               struct carm_run_limits limits, struct carm_gemm_result *out,

@@ -361,7 +361,7 @@ static int open_together(struct together *t, size_t threads, void **windows, str
     return 0;
 }
 
-/* The figures of all hardware threads at once, beside those of one. */
+/* Measures the figures of all hardware threads at once, beside the figures of one. */
 static int measure_together(struct carm_latency_run *run, const struct work *k,
                             struct carm_err *err)
 {

@@ -44,8 +44,8 @@ static inline double carm_latency_seconds(const struct carm_latency_options *opt
     return (carm_latency_core_seconds + carm_latency_memory_seconds) * (options->quick ? 0.5 : 1.0);
 }
 
-/* Latency of the memory of one NUMA node (the OS's number) for the thread of run->team: a chase over four times the last
- * cache in pages of 2 MiB, where the system has them.
+/* Latency of the memory of one NUMA node (the OS's number) for the thread of run->team: a chase over four times the
+ * last cache in pages of 2 MiB, where the system has them.
  * out  order, page_bytes, seconds, ci95, cycles, clock_hz, working_set_bytes; seconds 0 and a note where it could not
  *      be measured or the pages are elsewhere
  * returns 0, -CARM_ENOMEM */
@@ -64,8 +64,8 @@ void carm_latency_pass(char *at, size_t n, size_t stride, enum carm_latency_pass
 
 enum { CARM_LATENCY_WIDE_RATES = 2 };
 
-/* Walks through tables that no L2 holds: appends the rates CARM_WALK_WIDE_LOADS and _STORES to in_flight, which has room
- * for them; nothing where there is too little memory, or the pages are larger than 4 KiB.
+/* Walks through tables that no L2 holds: appends the rates CARM_WALK_WIDE_LOADS and _STORES to in_flight, which has
+ * room for them; nothing where there is too little memory, or the pages are larger than 4 KiB.
  * returns 0, -CARM_ENOMEM */
 int carm_latency_wide(struct carm_latency_run *run, struct carm_err *err);
 
@@ -76,7 +76,7 @@ static inline uint64_t carm_latency_memory_most(const struct carm_latency_option
 }
 
 /* Appends a rate of one chain to in_flight, which has room.
- * as     level, code, page_bytes, working_set_bytes, latency_seconds (0 = that of one access by the rate)
+ * as     level, code, page_bytes, working_set_bytes, latency_seconds (0 = the time of one access by the rate)
  * rates  [n] accesses/s; sorted
  * returns 0, -CARM_ENOMEM */
 int carm_latency_add_rate(struct carm_model *model, const struct carm_in_flight *as, double *rates,

@@ -505,7 +505,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     }
 }
 
-/* Bytes of a level's caches that so many threads reach, by the OS; 0 = unknown. */
+/* Bytes of a level's caches that `threads` threads reach, by the OS; 0 = unknown. */
 static double reach_of(const struct carm_build *build, const struct carm_build_level *l, size_t i,
                        int threads)
 {

@@ -35,7 +35,7 @@ void carm_build_plan_close(struct carm_build_plan *plan);
 /* Whether a code is a candidate only because of a search. */
 bool carm_build_plan_is_searched(const struct carm_build_plan *plan, const struct carm_code *code);
 
-/* Candidates of a memory roof: winners of earlier searches, the usual ones, those of a search. L1
+/* Candidates of a memory roof: winners of earlier searches, the usual codes, the codes of a search. L1
  * has none with software prefetch, which can only cost time there (the Roofline paper's A.1.2 tunes
  * the distance where there is latency to hide).
  * returns the number of candidates in out[CARM_CANDIDATES_MAX] */
@@ -56,7 +56,7 @@ enum {
     CARM_CEILING_CODES_MAX = CARM_CEILING_CANDIDATES * CARM_CEILING_POINTS_MAX,
 };
 
-/* Where a ceiling's working set lies. */
+/* The place of a ceiling's working set. */
 enum carm_ceiling_place {
     CARM_CEILING_CORE, /* no working set: registers alone */
     CARM_CEILING_DRAM, /* the working set of memory's roofs */

@@ -125,7 +125,7 @@ static int add_roofs(const struct carm_build_job *j, struct carm_build_set *set,
     return rc;
 }
 
-/* Measures F(phi): test code B with one pass of its loop to as many passes as fill a repetition. */
+/* Measures F(phi): test code B with one pass of its loop up to the number of passes that fills a repetition. */
 static int measure_flops(struct carm_build_set *s, const struct carm_code *code,
                          struct carm_model *model, struct carm_err *err)
 {

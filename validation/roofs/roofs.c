@@ -130,7 +130,7 @@ static bool is_main(const struct carm_build_roof *r)
 }
 
 /* Planned rounds: all for roofs that a plot shows first, half for the other mixes, and FEWEST for
- * ISAs beside the widest (mixtures of operations: as many as these need). */
+ * ISAs beside the widest (for mixtures of operations, CARM_ROOF_SETTLED + 1). */
 static size_t rounds_of(const struct carm_build_job *j, const struct carm_build_roof *r)
 {
     const size_t least = j->rounds < FEWEST ? j->rounds : FEWEST;

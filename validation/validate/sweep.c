@@ -12,10 +12,10 @@
 /* Tolerated excess of a point's time over a point with more work, relative; chosen by hand. */
 static const double excess_max = 0.03;
 enum {
-    CHOICES = 3,      /* of a schedule */
+    CHOICES = 3,      /* most choices of a schedule */
     MORE = 3,         /* most rounds of a point, in multiples of the planned rounds */
     BETWEEN = 4,      /* points between two looks at codes A and B */
-    BESIDE_SHARE = 2, /* their repetitions are a half of a point's */
+    BESIDE_SHARE = 2, /* codes A and B have a half of a point's repetitions */
 };
 
 static bool is_shared(const struct carm_sweep *s)
@@ -68,7 +68,7 @@ void carm_sweep_choose(struct carm_sweep *s, size_t grid, bool search)
     }
 }
 
-/* A look at codes A and B. returns false: the deadline left none of both */
+/* Runs a round of codes A and B. returns false: the deadline left a code without a repetition */
 static bool look_beside(struct carm_sweep *s)
 {
     const size_t reps = s->reps / BESIDE_SHARE ? s->reps / BESIDE_SHARE : 1;
@@ -81,7 +81,7 @@ static struct carm_round last_round(const struct carm_series *s)
     return s->rounds[s->n - 1];
 }
 
-/* The points since the last look get the mean of both looks. */
+/* Gives the points since the last look the mean of the looks before and after them. */
 static void pair(struct carm_sweep *s, const size_t *grids, size_t n, struct carm_round memory,
                  struct carm_round compute)
 {
@@ -125,13 +125,13 @@ void carm_sweep_excess(const double *intensity, const double *performance, size_
 {
     double least = INFINITY;
     for (size_t g = n; g-- > 0;) {
-        const double time = intensity[g] / performance[g]; /* of a byte */
+        const double time = intensity[g] / performance[g]; /* seconds for a byte */
         excess[g] = fmax(0.0, time / least - 1.0);
         least = fmin(least, time);
     }
     least = INFINITY;
     for (size_t g = 0; g < n; g++) {
-        const double time = 1.0 / performance[g]; /* of a flop */
+        const double time = 1.0 / performance[g]; /* seconds for a flop */
         excess[g] = fmax(excess[g], time / least - 1.0);
         least = fmin(least, time);
     }
@@ -150,8 +150,8 @@ static void estimate(const struct carm_sweep *s, struct carm_pooled *pooled)
     }
 }
 
-/* Marks the points that need more rounds (wanted), and those of them that need another schedule
- * (choose). returns the number of points */
+/* Marks the points that need more rounds (wanted), and among these the points that need another
+ * schedule (choose). returns the number of points */
 static size_t find_doubtful(const struct carm_sweep *s, size_t rounds, bool *wanted, bool *choose)
 {
     struct carm_pooled pooled[CARM_GRID_POINTS];
@@ -208,13 +208,13 @@ void carm_sweep_repair(struct carm_sweep *s)
             }
         }
         carm_sweep_round(s, wanted);
-        /* where the deadline left the new schedule no round, the earlier one stays */
+        /* if the deadline left the new schedule no round, the earlier schedule stays */
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
             s->points[g] = s->points[g].series.n > 0 ? s->points[g] : earlier[g];
         }
         s->budget_seconds -= (double)(carm_clock_now() - begin) / s->team->clock->tsc_hz;
     }
-    /* a new schedule gets as many rounds as the others */
+    /* a new schedule gets the same number of rounds as the others */
     for (bool any = true; any && !carm_team_is_over(s->team);) {
         any = false;
         for (size_t g = 0; g < CARM_GRID_POINTS; g++) {

@@ -607,7 +607,7 @@ static void read_memory(struct carm_account *e, const ZydisDecodedInstruction *i
     }
 }
 
-/* ---- control flow, and all of it ---- */
+/* ---- control flow, and the whole account ---- */
 
 static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operands)
 {

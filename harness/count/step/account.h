@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* An instruction's account: the flops, operations on vectors of integers, loads, stores and bytes of one
- * execution, from the instruction's bytes alone.
- * Where registers decide (masks, repetitions, shapes of tiles), the account says which; harness/count/step/instruction.h
- * looks at them. Any x86-64 instruction; test codes have their own, stricter decoder.
+/* An instruction's account: the flops, operations on vectors of integers, loads, stores and bytes of one execution,
+ * from the instruction's bytes alone. Where registers decide (masks, repetitions, shapes of tiles), the account says
+ * which; harness/count/step/instruction.h looks at them. Any x86-64 instruction; test codes have their own, stricter
+ * decoder.
  *
  * All ways to count executed instructions use these accounts. */
 #pragma once
@@ -50,7 +50,7 @@ enum carm_masked {
     CARM_MASKED_EACH,   /* one access for each active element (gather, scatter) */
 };
 
-/* Of matrix tiles; their shapes are in a register that ldtilecfg loads. */
+/* Accesses and products of matrix tiles; their shapes are in a register that ldtilecfg loads. */
 enum carm_tiled {
     CARM_TILED_NOT,
     CARM_TILED_LOAD, /* one access, as of a vector */

@@ -12,6 +12,6 @@ void carm_step_counts_add(struct carm_step_counts *a, const struct carm_step_cou
 /* a -= b modulo 2^64, exactly */
 void carm_step_counts_subtract(struct carm_step_counts *a, const struct carm_step_counts *b);
 
-/* As quantities, counted `stepped`. share: of the calls that were stepped, 0 .. 1 */
+/* Converts counts to quantities, counted by `stepped`. share: of the calls that were stepped, 0 .. 1 */
 void carm_step_counts_to_counts(const struct carm_step_counts *s, double share,
                                 struct carm_counts *out);

@@ -47,7 +47,7 @@ int carm_step_end(struct carm_step_counts *counts, bool *complete, struct carm_e
  * child. */
 bool carm_step_active(void);
 
-/* From pause to resume, the thread runs at full speed: for long work that does not count, in a function with
- * CARM_STEP_TEXT. No effect on a thread that is not stepped. */
+/* Between pause and resume, the thread runs at full speed, for long work that does not count. Call both in a function
+ * with CARM_STEP_TEXT. No effect on a thread that is not stepped. */
 void carm_step_pause(void);
 void carm_step_resume(void);

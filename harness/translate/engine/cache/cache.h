@@ -44,7 +44,7 @@ struct carm_ahead {
     uint64_t pages; /* populated so far */
 };
 void carm_pages_ahead(struct carm_ahead *ahead, const void *used);
-void carm_pages_now(void *at, uint64_t bytes); /* all of them */
+void carm_pages_now(void *at, uint64_t bytes); /* populates all pages */
 bool carm_pages_known(void);      /* whether carm_pages_free_all knows all of the engine's pages */
 bool carm_pages_own(uint64_t at); /* whether the address is in the engine's pages */
 void carm_pages_free_all(void);

@@ -132,7 +132,7 @@ void carm_account_repeated(struct carm_thread *t, const struct carm_block *block
 uint32_t carm_account_rows(const struct carm_tally_row *rows, uint32_t n, bool *again);
 /* The row of a counter, in ready code or in the tally. CARM_ROW_ENTERED is set in the tally's row only. */
 const struct carm_tally_row *carm_account_row_of(uint32_t number);
-/* The row of a program's latest counter (back = 1), of the one before ... returns false: there is none */
+/* The row of a program's latest counter (back = 1), of the counter before (2), ... returns false: there is none */
 bool carm_account_row(uint32_t back, struct carm_tally_row *out);
 bool carm_account_all(void); /* no code of the program's is left out */
 /* From now on, code from begin to end is not counted, nor are direct branches into it. returns 0 */

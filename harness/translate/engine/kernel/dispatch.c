@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the cache is left and entered: the program's registers are in the thread. */
+/* Leaves and enters the cache. Outside of the cache, the program's registers are in the thread's state. */
 #include <string.h>
 
 #include "harness/translate/engine/emit/emit.h"

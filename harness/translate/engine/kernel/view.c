@@ -247,9 +247,7 @@ void carm_view_random(struct carm_thread *t, uint64_t nr, long result)
 
 void carm_view_note(const struct carm_thread *t)
 {
-    enum {
-        KEY = 8
-    }; /* glibc's malloc asks for a key of as many bytes, on which no count depends */
+    enum { KEY = 8 }; /* glibc's malloc reads a random key of this size; no count depends on it */
     switch (t->reg[RAX]) {
     case SYS_clock_gettime:
     case SYS_gettimeofday:
