@@ -537,3 +537,55 @@ TEST(constants)
         }
     }
 }
+
+static uint64_t element(enum carm_precision precision, unsigned row, unsigned lane)
+{
+    uint8_t bytes[CARM_ROW_BYTES];
+    uint64_t v = 0;
+    const unsigned each = carm_precisions[precision].bytes;
+    carm_gen_row(precision, row, bytes);
+    memcpy(&v, bytes + (size_t)lane * each, each);
+    return v;
+}
+
+/* Summands of integers by hand: 1 + (5077 lane + 1009) mod 19997, of bytes 1 + 37 lane mod 101; the second is the negative
+ * of the first. The factors' product is 1 modulo their width. */
+TEST(constants_of_integers)
+{
+    static const enum carm_precision precisions[] = {CARM_INT8, CARM_INT16, CARM_INT32, CARM_INT64};
+    static const uint64_t wide[] = {1010, 6087, 11164, 16241, 1321}, narrow[] = {1, 38, 75, 11, 48};
+    for (size_t i = 0; i < 4; i++) {
+        const enum carm_precision p = precisions[i];
+        const unsigned bytes = carm_precisions[p].bytes;
+        const uint64_t mask = UINT64_MAX >> (64 - 8 * bytes);
+        for (unsigned lane = 0; lane < (bytes == 8 ? 4 : 5); lane++) {
+            const uint64_t x = element(p, CARM_ROW_ADD, lane);
+            assert_int_equal(x, bytes == 1 ? narrow[lane] : wide[lane]);
+            assert_int_equal((x + element(p, CARM_ROW_ADD + 1, lane)) & mask, 0);
+            assert_int_equal(
+                (element(p, CARM_ROW_MUL, lane) * element(p, CARM_ROW_MUL + 1, lane)) & mask, 1);
+            assert_int_equal(element(p, CARM_ROW_SIGN, lane), (mask >> 1) + 1);
+        }
+    }
+}
+
+/* Nearest numbers of 16 bits, by hand: 5/4 and 4/5, 1241/2048 and -188/512 and its double, and -0. */
+TEST(constants_of_halves)
+{
+    static const struct {
+        enum carm_precision precision;
+        unsigned row;
+        uint64_t bits;
+    } rows[] = {{CARM_FP16, CARM_ROW_MUL, 0x3d00},      {CARM_FP16, CARM_ROW_MUL + 1, 0x3a66},
+                {CARM_FP16, CARM_ROW_FMA_ADD, 0x38d9},  {CARM_FP16, CARM_ROW_FMA_ADD + 1, 0xb5e0},
+                {CARM_FP16, CARM_ROW_FMA2_ADD, 0x38d9}, {CARM_FP16, CARM_ROW_FMA2_ADD + 1, 0xb9e0},
+                {CARM_FP16, CARM_ROW_SIGN, 0x8000},     {CARM_BF16, CARM_ROW_MUL, 0x3fa0},
+                {CARM_BF16, CARM_ROW_MUL + 1, 0x3f4d},  {CARM_BF16, CARM_ROW_SIGN, 0x8000}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (unsigned lane = 0; lane < 32; lane += 31) {
+            fail_if(element(rows[i].precision, rows[i].row, lane) != rows[i].bits,
+                    "row %zu: 0x%llx", i,
+                    (unsigned long long)element(rows[i].precision, rows[i].row, lane));
+        }
+    }
+}
