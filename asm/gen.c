@@ -78,7 +78,7 @@ static uint64_t narrow(double v, int exponent, int fraction)
  *   mul    z * f, then z * (1 / f) modulo 2^bits
  *   logic  z & x, then z | -x
  *   dot    z + 4 x x, or 2 x x, then z minus this; x > 0, so that it is equal with and without sign
- *   ifma   z + the low 52 bits of a product, modulo 2^64: this chain alone goes on for ever */
+ *   ifma   z + the low 52 bits of a product, modulo 2^64: the only chain that does not return */
 static uint64_t integer(unsigned row, unsigned lane, unsigned bytes)
 {
     const uint64_t x = bytes == 1 ? 1 + lane * 37 % 101 : 1 + (lane * 5077 + 1009) % 19997;

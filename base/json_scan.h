@@ -57,6 +57,6 @@ static inline bool carm_span_is(const struct carm_span *span, const char *word)
 /* Finds members of the object that the text holds, and nothing else.
  * names   [n]
  * values  [n] out
- * returns false where the text is no object, has a name twice, or goes on behind the object */
+ * returns false where the text is no object, has a name twice, or has text after the object */
 bool carm_span_find(const char *text, size_t size, const struct carm_span *names, size_t n,
                     struct carm_span *values);

@@ -85,7 +85,7 @@ struct carm_run_changed {
 
 /* changed  in: the changes; out: the rest
  * today    [profile->nrows]
- * levels   as for carm_run_verdicts; where it has other caches, theirs are taken
+ * levels   as for carm_run_verdicts; results simulated for changed caches are used, if there
  * model    the changed one
  * returns 0 or -CARM_ENOMEM */
 int carm_run_change(struct carm_run_changed *changed, const struct carm_run *run,

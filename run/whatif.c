@@ -45,8 +45,8 @@ static const struct carm_whatif_error streaming_error = {0.10, 0.12};
  * through to one another: for a taken jump, or a loop that crosses a line of code (two cycles for four
  * instructions; copies take one). */
 static const double cycle = 0.25e-9;
-/* Seconds of a cycle at 3 GHz. For its jump, a loop takes at least a cycle for each iteration, and two if its code
- * lies across two lines. Copies fall through to one another (data of L2 in L1: 1.2 times as fast as one cycle; 1.0
+/* Seconds of a cycle at 3 GHz. Because of its jump, a loop takes at least a cycle for each iteration, and two if its
+ * code crosses a line. Copies fall through to one another (data of L2 in L1: 1.2 times as fast as one cycle; 1.0
  * by hand. A scaled copy took 1.0 cycles in copies, 2.0 by hand). The lower end of the interval uses this time. */
 static const double jump_seconds = 0.33e-9;
 /* Instructions in a cycle. A taken jump ends a group, so nine instructions take two cycles by hand and 1.5 in copies (a

@@ -130,7 +130,7 @@ static size_t polls_since(const struct carm_team *team, uint64_t begin)
     return 1 + (size_t)(seconds / poll_seconds);
 }
 
-/* Whether a run goes on. After the longest wait for own cores, the run ends with a PART-th of the wanted
+/* Whether a run continues. After the longest wait for own cores, the run ends with a PART-th of the wanted
  * repetitions: another run later gains more than further waiting.
  * own, r  repetitions so far: on own cores, and in all */
 static bool goes_on(const struct run_args *a, size_t own, size_t r, size_t polls)

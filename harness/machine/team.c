@@ -355,7 +355,7 @@ struct wait {
     unsigned naps;
 };
 
-/* One turn of a waiting loop. Waits of up to a millisecond spin, so that the thread goes on at
+/* One turn of a waiting loop. Waits of up to a millisecond spin, so that the thread continues at
  * once. A thread that waits longer sleeps, since the awaited thread may need its processor. After
  * such waits in a job, threads spin for less, down to 20 us.
  * returns false when the deadline is over: the wait is in vain, and every thread of the team

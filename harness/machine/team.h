@@ -149,7 +149,7 @@ bool carm_team_line_wait(struct carm_team *team, uint64_t repetition);
 
 /* Touches the buffers of all workers from one hardware thread. No buffer may have been touched
  * before.
- * returns 0, -CARM_ENOTSUP (cannot pin, or the memory lies elsewhere: a memory policy), -CARM_ENOMEM */
+ * returns 0, -CARM_ENOTSUP (cannot pin, or a memory policy puts the memory elsewhere), -CARM_ENOMEM */
 int carm_team_touch_from(struct carm_team *team, int pu, size_t bytes_per_thread,
                          struct carm_err *err);
 

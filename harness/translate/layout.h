@@ -180,7 +180,7 @@ struct carm_ready_run {
     uint32_t line, n; /* from the file's begin */
 };
 struct carm_ready_entry {
-    uint64_t entry, chain; /* a branch to another target goes on from entry to chain */
+    uint64_t entry, chain; /* chain: tried next if the branch's target is not entry's */
     uint32_t place, block;
 };
 

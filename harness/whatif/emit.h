@@ -2,9 +2,9 @@
 /* Variants of a loop as machine code: copies of its body that fall through from one iteration to the next, in which
  * some instructions are changed, and the code that counts passes and takes time stamps between them.
  *
- * The code lies in a region of a copied process, near the loop. Where an iteration goes back to the head, it goes on
- * in the next copy of the body; after the last copy an entry counts a unit down. When a unit count reaches 0, the
- * time is taken and the next phase of a table begins: another variant, and its number of units. No stub changes
+ * The code is in a region of a copied process, near the loop. A branch back to the loop's head leads to the next copy
+ * of the body; after the last copy, an entry decrements a count of units. When the count reaches 0, the time is
+ * taken and the next phase of a table begins: another variant, and its number of units. No stub changes
  * a flag or a register of the loop, or uses its stack. */
 #pragma once
 

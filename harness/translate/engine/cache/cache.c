@@ -878,8 +878,8 @@ bool carm_cache_unlink_all(void)
  *     jmp [chain]
  * on: mov rcx, gs:[s_rcx]
  * The block's number is stored before the entry. Bits 48 and above of the target are not compared,
- * which would cost another load at each return: a branch to a non-canonical address, which would
- * fault, goes on instead. */
+ * since that would cost another load at each return: a branch to a non-canonical address, which
+ * should fault, then reaches the block. */
 void carm_cache_enter(struct carm_block *block)
 {
     void **slot = &carm_table[block->pc & TABLE_MASK];

@@ -167,7 +167,7 @@ struct carm_link {
     uint64_t target; /* for a callout: address of its instruction */
     uint8_t *patch;  /* the jump's displacement */
     uint8_t *stub;
-    uint8_t *resume;              /* of a callout: where the cache goes on */
+    uint8_t *resume;              /* of a callout: address after it in the cache */
     uint32_t from : 24, exit : 8; /* block, enum carm_exit */
     uint32_t next;                /* next link to the same block, link + 1 */
 };
