@@ -62,7 +62,8 @@ struct carm_run {
     const char *regions;
     /* told of the stepping's progress, and when the program runs twice; borrowed */
     struct carm_observer *observer;
-    const struct carm_address_sink *sink; /* of translation: takes addresses; borrowed, NULL */
+    const struct carm_address_sink
+        *sink;      /* takes the addresses of a translated run; borrowed, NULL = none */
     bool for_parts; /* the addresses are for the parts alone: a run without parts records none */
     /* called between the timed run and the counted one; may set the sink's sample; NULL = not
      * called */

@@ -27,7 +27,7 @@ struct stream {
     int given; /* to the program */
     int taken; /* read end for the program's output; -1 = the output is a file, or /dev/null */
     bool file;
-    off_t freed; /* of a file */
+    off_t freed; /* bytes of the file already freed */
     bool ended;  /* nothing can be read any more */
 };
 

@@ -74,7 +74,7 @@ static const double unrolled = 4.0;
  * copy takes 5 ms or more for a turn. */
 static const double alone_least = 0.67, trip_most = 4e-3;
 static const double long_seconds =
-    5e-6; /* of an iteration so long that counting it, 6 cycles, does not show */
+    5e-6; /* of an iteration so long that the 6 cycles for counting it do not matter */
 
 enum { NEST_MAX = 24 /* loops in a loop */ };
 

@@ -78,7 +78,7 @@ struct carm_whatif_loop {
         null; /* unchanged over unchanged code: the largest distance of a median over snapshots from 1 */
     double copied;  /* time of an iteration in the copies / in the timed run; NaN = not known */
     double inside;  /* share of the copies' time in the loop's own code */
-    double seconds; /* that the program stood still for this loop */
+    double seconds; /* for which the program stood still for this loop */
     unsigned cpus;  /* copies that ran at once; 0 = not tried */
     struct carm_whatif_stream streams[CARM_BODY_STREAMS];
     struct carm_whatif_change changes[CARM_WHATIF_KINDS];

@@ -39,6 +39,6 @@ struct carm_looks_sum {
         shared; /* share of the looks at which something else ran on the core's other hardware thread */
 };
 
-/* full  instructions per cycle of a core without company; 0 = the widest of the looks
+/* full  instructions per cycle of a core whose other threads are idle; 0 = the widest of the looks
  * returns whether there are at least three */
 bool carm_looks_sum(const struct carm_looks *looks, double full, struct carm_looks_sum *out);

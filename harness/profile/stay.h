@@ -13,7 +13,7 @@ enum { CARM_STAY_WAITS = 5 };
 struct carm_stay {
     bool looked;                     /* measured, or tried to */
     size_t n;                        /* figures; 0 = not known */
-    double seconds[CARM_STAY_WAITS]; /* after so long, ascending, ... */
+    double seconds[CARM_STAY_WAITS]; /* ascending: after this time ... */
     double share[CARM_STAY_WAITS];   /* ... this share of the lines is still there, 0 .. 1 */
 };
 

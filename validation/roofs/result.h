@@ -17,7 +17,7 @@ struct carm_build_roof {
     enum carm_isa isa;
     enum carm_precision precision;
     bool memory;                /* a level and a mix; else an operation */
-    size_t level;               /* of the set's levels */
+    size_t level;               /* index in the set's levels */
     const struct carm_mix *mix; /* NULL for an operation */
     enum carm_op op;
     struct carm_series *series; /* [CARM_ROOF_CODES] one for each finalist */

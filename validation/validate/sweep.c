@@ -81,7 +81,7 @@ static struct carm_round last_round(const struct carm_series *s)
     return s->rounds[s->n - 1];
 }
 
-/* Gives the points since the last look the mean of the looks before and after them. */
+/* Compares the points since the last look with the mean of the looks before and after them. */
 static void pair(struct carm_sweep *s, const size_t *grids, size_t n, struct carm_round memory,
                  struct carm_round compute)
 {
