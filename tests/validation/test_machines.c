@@ -449,7 +449,7 @@ static void append(const struct shape *of)
     host.cpu.fma = true;
     words.memory = words.memory ? words.memory : "1G";
     words.budget = words.budget ? words.budget : "600";
-    words.latency = "no";
+    words.latency = words.latency ? words.latency : "no";
     assert_ok(carm_build_configure(&config, &words, &host.cpu, host.topo, &err));
     (void)strcpy(config.machine, "Zen 3");
     config.known = of->known;
@@ -584,19 +584,29 @@ TEST(codes_that_fail)
                          .backward = 2});
 }
 
-/* The user stops in the rounds. */
+/* The user stops in the rounds; and the rounds leave no time for latencies, nor for memory domains. */
 TEST(stopped)
 {
-    walk(&(struct shape){.name = "stopped",
-                         .topology = machine,
-                         .words = {.isa = "avx2",
-                                   .precision = "dp",
-                                   .ldst = "2:1",
-                                   .ops = "fma",
-                                   .threads = "1,4",
-                                   .reps = "256"},
-                         .noise = 0.004,
-                         .stop_at = 900});
+    struct shape of = {.name = "stopped",
+                       .topology = machine,
+                       .words = {.isa = "avx2",
+                                 .precision = "dp",
+                                 .ldst = "2:1",
+                                 .ops = "fma",
+                                 .threads = "1,4",
+                                 .reps = "256"},
+                       .noise = 0.004,
+                       .stop_at = 900};
+    text_open();
+    append(&of);
+    of.name = "no time for latencies";
+    of.topology = two_nodes;
+    of.words.latency = "yes";
+    of.words.budget = "15";
+    of.stop_at = 0;
+    of.lag = 0.6;
+    append(&of);
+    text_is("stopped");
 }
 
 static const char two_cores[] = "pack:1 numa:1 l3:1(size=8388608) core:2 l2:1(size=1048576) "

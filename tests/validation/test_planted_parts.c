@@ -344,6 +344,13 @@ TEST(slow_numbers_of_threads_are_marked)
     carm_topo_close(host.topo);
 }
 
+static size_t ends;
+
+static void count_ends(const char *what, double done, double left_seconds)
+{
+    ends += what == NULL;
+}
+
 /* A set of one number of threads is measured with the working sets of the model: of a core's own caches those of its first
  * roofs, of what is shared a part of them. */
 TEST(a_set_that_lacks_is_added)
@@ -354,6 +361,8 @@ TEST(a_set_that_lacks_is_added)
         &config, (struct carm_build_words){.ops = "fma", .precision = "dp", .ldst = "2:1"}, &host);
     const size_t before = m->nroofs;
     seen.counter_hz = clock_hz; /* its four seconds are those of the runs */
+    ends = 0;
+    host.observer->show = count_ends;
     counter_plant(counter_now);
     struct carm_build_lack lack;
     assert_true(carm_build_lacks(m, "sse", "dp", 2, &host.cpu, host.topo, &lack));
@@ -362,6 +371,8 @@ TEST(a_set_that_lacks_is_added)
     (void)snprintf(m->machine.cpu, sizeof m->machine.cpu, "%s", host.cpu.brand);
     assert_ok(carm_build_add_lack(m, &lack, &host, &err));
     assert_int_equal(m->nroofs, before + 1);
+    assert_int_equal(ends, 1);
+    host.observer->show = NULL;
     assert_int_equal(seen.teams, 0);
     assert_true(seen.below_room);
     const struct carm_roofs *r = carm_model_find_roofs(m, "sse", "dp", 2);
