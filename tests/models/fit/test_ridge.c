@@ -72,6 +72,20 @@ TEST(exact_points_give_exact_values)
     }
 }
 
+/* Rounder points than p = 1 give p = 1, and points of 1 / p just below 1 their own p. */
+TEST(sharpness_has_a_least_value)
+{
+    static const double q[] = {1.01, 0.99};
+    for (size_t k = 0; k < 2; k++) {
+        struct carm_ridge_point points[POINTS];
+        make_points(NULL, CARM_RIDGE_ROUNDED, 1.0 / q[k], 0.0, points);
+        const struct carm_ridge_fit f = fit(CARM_RIDGE_ROUNDED, points, POINTS);
+        assert_near(f.p.value, k == 0 ? 1.0 : 1.0 / q[k], k == 0 ? 0.0 : 1e-6);
+        assert_near(f.at.p, f.p.value, 0.0);
+        assert_true(f.p.lo >= 1.0);
+    }
+}
+
 static void refuse(enum carm_ridge form, const struct carm_ridge_point *points, size_t n,
                    double issue, const char *words)
 {
