@@ -320,6 +320,7 @@ TEST(contractions_from_shapes)
         {"matmul", "1x32x10x20,1x8x20x64>1x32x10x64", CARM_SOL_MISFIT_PART, 32 * 640 * 20},
         {"linear", "2x3>2x4", CARM_SOL_MISFIT_PART, 24}, /* without its weight */
         {"linear", "2x3,4x3>2x4", CARM_SOL_MISFIT_SHAPE, 0},
+        {"linear", "2x3", CARM_SOL_MISFIT_PART, 0}, /* without its output */
         {"matmul", "2x8,4x4>2x4", CARM_SOL_MISFIT_PART, 0},
         {"einsum", "2x8,4x4>2x4", CARM_SOL_MISFIT_PART, 0},
     };

@@ -256,6 +256,7 @@ TEST(nothing_takes_no_time)
             assert_near(r.models[m].mac_intensity, 0, 0);
         }
         assert_near(r.ridge_point, 0, 0);
+        assert_near(r.mac_ridge_point, 0, 0);
     }
 }
 
@@ -296,6 +297,21 @@ TEST(what_is_missing_is_named)
     refuse(&arch, CARM_SOL_INT8, -CARM_EINVAL, "DRAM_byte_per_cycle is 0");
     arch.freq_ghz = INFINITY;
     refuse(&arch, CARM_SOL_INT8, -CARM_EINVAL, "freq_GHz is inf");
+}
+
+/* One operation is enough to need a rate. */
+TEST(the_least_work)
+{
+    for (int contraction = 0; contraction < 2; contraction++) {
+        struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
+        sol_build_layer(g, CARM_SOL_COMPUTE, contraction, 1, sol_slots(IN(0, 1), OUT(1, 1)));
+        struct carm_sol_analysis *a = sol_build_analyse(g);
+        struct carm_sol_arch arch = make_arch();
+        struct carm_sol_result r;
+        (contraction ? arch.mac_per_cycle : arch.other_per_cycle)[CARM_SOL_INT8] = 0.0;
+        assert_refused(carm_sol_estimate(g, a, &arch, CARM_SOL_INT8, false, &r, &err), -CARM_EINVAL,
+                       ", and the graph has 1");
+    }
 }
 
 TEST(bytes_past_the_end_are_refused)

@@ -254,6 +254,17 @@ TEST(cycles_are_named)
     sol_refused(text, "g.yaml, line 2: layer l0: a cycle of 3 layers: it needs l2, which needs l1, "
                       "which needs l0");
     free(text);
+    /* a layer before it that only follows it */
+    text = ring(3);
+    char *before = text_changed(
+        text, "", "layers:\n",
+        "layers:\n  a: {type: relu, is_real_einsum: false, tensor_names: {inputs: [], outputs: []}, "
+        "tensor_types: {inputs: [], outputs: []}, tensor_shapes: {inputs: [], outputs: []}, "
+        "connections: {inputs: [l0], outputs: []}}\n");
+    sol_refused(
+        before,
+        "g.yaml, line 3: layer l0: a cycle of 3 layers: it needs l2, which needs l1, which needs l0");
+    free(text);
     text = ring(50000);
     sol_refused(text,
                 "g.yaml, line 2: layer l0: a cycle of 50000 layers: it needs l49999, which "
