@@ -164,6 +164,25 @@ TEST_BETWEEN(levels_and_threads_choose, set_up, tear_down)
     refuse((struct carm_validate_words){.threads = "two"}, CARM_EINVAL, "--threads needs numbers");
 }
 
+/* 85 sets of roofs with three operations, and one with one: as many as may be; with two, one too many. */
+TEST_BETWEEN(as_many_sets_as_may_be, set_up, tear_down)
+{
+    static struct carm_roofs many[86];
+    const struct carm_validate_words words = {.ops = "mad,fma,add"};
+    for (size_t i = 0; i < 86; i++) {
+        many[i] = f.roofs[0];
+    }
+    f.model.roofs = many;
+    f.model.nroofs = 86;
+    many[85].ncompute = 1;
+    make(words);
+    assert_int_equal(f.config.nsets, 256);
+    assert_int_equal(f.config.sets[255].roofs, 85);
+    many[85].ncompute = 2;
+    refuse(words, CARM_EINVAL,
+           "at most 256 sets in one validation: name some with --isa, --threads and --ops");
+}
+
 TEST_BETWEEN(repetitions_have_a_range, set_up, tear_down)
 {
     static const char *const bad[] = {"15", "1048577", "", "-16", "1e3", "99999999999999999999"};
