@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What turns ticks into rates, by stamps that the tests write, and what a deadline leaves of a run. A time decides
  * nothing but whether a wait ends at all. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
+
+#include "harness/machine/cpu.h"
 
 #include "harness/machine/measure.h"
 #include "harness/machine/times.h"
@@ -624,6 +627,7 @@ TEST(chains_become_a_clock)
                 {3.09, 3, 3e9 * 3 / 3.09},
                 {2.91, 3, 3e9 * 3 / 2.91},
                 {3.5, 3, 3e9 * 3 / 3.5},
+                {3.6, 3, 3e9 * 3 / 3.6},
                 {1.0, 1, 3e9},
                 {0.4, 3, 3e9 * 3 / 0.4},
                 {4.95, 5, 3e9 * 5 / 4.95}};
@@ -633,6 +637,64 @@ TEST(chains_become_a_clock)
         assert_near(c.chain_ratio, rows[i].cycles, 1e-12);
         assert_int_equal(c.imul_cycles, rows[i].found);
         assert_near(c.core_hz, rows[i].core_hz, 1.0);
+    }
+}
+
+static const char
+    *sources; /* what the kernel lists as clock sources; "" = no list, NULL = its own */
+static size_t naps;
+static long nap_ns;
+
+/* In place of the library's. */
+FILE *fopen(const char *path, const char *mode)
+{
+    static FILE *(*real)(const char *, const char *);
+    void *const found = real ? NULL : dlsym(RTLD_NEXT, "fopen");
+    if (found) {
+        memcpy(&real, &found, sizeof real);
+    }
+    if (sources && strstr(path, "/available_clocksource")) {
+        return *sources ? fmemopen((void *)(uintptr_t)sources, strlen(sources), "r") : NULL;
+    }
+    return real(path, mode);
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    static int (*real)(const struct timespec *, struct timespec *);
+    void *const found = real ? NULL : dlsym(RTLD_NEXT, "nanosleep");
+    if (found) {
+        memcpy(&real, &found, sizeof real);
+    }
+    naps++;
+    nap_ns = 1000000000 * time->tv_sec + time->tv_nsec;
+    return real(time, left);
+}
+
+/* The kernel lists the TSC as long as it trusts it on all processors; without a list CPUID says whether it is invariant. Five
+ * stretches of 8 ms give the frequency. */
+TEST(clocks_are_in_step)
+{
+    struct carm_cpu cpu;
+    carm_cpu_read(&cpu);
+    const struct {
+        const char *list;
+        bool synchronous;
+    } rows[] = {{"tsc hpet acpi_pm \n", true}, {"hpet tsc\n", true}, {"hpet acpi_pm\n", false},
+                {"tsc-early\n", false},        {"\n", false},        {"", cpu.invariant_tsc}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_clock c;
+        sources = rows[i].list;
+        naps = 0;
+        assert_ok(carm_clock_open(&c, &err));
+        sources = NULL;
+        assert_int_equal(c.synchronous, rows[i].synchronous);
+        assert_int_equal(naps, 5);
+        assert_int_equal(nap_ns, 8000000);
+        assert_near(c.tsc_hz / tsc.tsc_hz, 1.0, 0.01);
+        assert_near(c.chain_ratio, 3.0, 0.3);
+        assert_int_equal(c.imul_cycles, 3);
+        assert_true(c.core_hz > 1e8 && c.core_hz < 1e10);
     }
 }
 
