@@ -752,3 +752,98 @@ TEST(order)
         n += is;
     }
 }
+
+/* Lines of each place by their rates, ns: with pages of 4 KiB and of 2 MiB, beside instructions, stored to, lost to others. Memory's
+ * stream with small pages takes 2, 3 and 5 ns by its share of written lines. */
+TEST(lines_in_words)
+{
+    enum { SMALL = 4096, LARGE = 2 << 20 };
+    static struct carm_in_flight of[] = {
+        {.level = "L2", .code = "scalar", .page_bytes = LARGE, .rate = 1e9},
+        {.level = "L3", .code = "scalar", .page_bytes = SMALL, .rate = 1e9 / 4},
+        {.level = "L3", .code = "scalar", .page_bytes = LARGE, .rate = 1e9 / 3},
+        {.level = "L3", .code = CARM_SCATTERED_STORES, .page_bytes = SMALL, .rate = 1e9 / 6},
+        {.level = "DRAM",
+         .code = "scalar",
+         .page_bytes = SMALL,
+         .rate = 1e9 / 10,
+         .latency_seconds = 100e-9},
+        {.level = "DRAM", .code = "scalar", .page_bytes = LARGE, .rate = 1e9 / 7},
+        {.level = "DRAM", .code = CARM_SCATTERED_STORES, .page_bytes = LARGE, .rate = 1e9 / 12},
+        {.level = "DRAM", .code = CARM_SCATTERED_STORES, .page_bytes = SMALL, .rate = 1e9 / 15},
+        {.level = "DRAM", .code = CARM_SCATTERED_UPDATES, .page_bytes = SMALL, .rate = 1e9 / 9},
+        {.level = "DRAM", .code = CARM_SCATTERED_UPDATES, .page_bytes = LARGE, .rate = 1e9 / 22},
+        {.level = "DRAM", .code = CARM_BESIDE "21", .page_bytes = SMALL, .rate = 1e9 / 30},
+        {.level = "DRAM", .code = CARM_STREAM_LOADS, .page_bytes = SMALL, .rate = 1e9 / 2},
+        {.level = "DRAM", .code = CARM_STREAM_MIXED, .page_bytes = SMALL, .rate = 1e9 / 3},
+        {.level = "DRAM", .code = CARM_STREAM_STORES, .page_bytes = SMALL, .rate = 1e9 / 5}};
+    static struct carm_in_flight few[] = {
+        {.level = "DRAM", .code = CARM_STREAM_MIXED, .page_bytes = SMALL, .rate = 1e9 / 3},
+        {.level = "DRAM", .code = CARM_STREAM_STORES, .page_bytes = SMALL, .rate = 1e9 / 5}};
+    static const struct carm_model all = {.in_flight = of, .nin_flight = sizeof of / sizeof *of},
+                                   some = {.in_flight = few, .nin_flight = 2};
+    static struct carm_roofs one = {.threads = 1}, two = {.threads = 2};
+    static const struct {
+        struct carm_bounds_input in;
+        const char *told;
+    } cases[] = {
+        {{.scattered = {3, 0, 0}},
+         "latency 3 saturated 0: 3 lines at scattered addresses, simulate; "},
+        {{.scattered = {1, 2, 3}, .overwritten = {0.5, 1, 1}, .rewritten = {0, 0, 1}},
+         "latency 48 saturated 0: 6 lines at scattered addresses, simulate; latency 46 small saturated 48: 6 lines at scattered addresses, simulate; "},
+        {{.scattered = {1, 2, 3}, .overwritten = {0.5, 1, 1}, .rewritten = {0, 0, 1}, .huge = true},
+         "latency 48 saturated 0: 6 lines at scattered addresses, simulate; "},
+        {{.scattered = {0, 0, 2}, .waited = 1, .renamed = 12},
+         "latency 30 small saturated 14: 2 lines at scattered addresses, simulate; latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+        {{.scattered = {0, 0, 2}, .waited = 1, .renamed = 1.5},
+         "latency 20 small saturated 14: 2 lines at scattered addresses, simulate; latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+        {{.scattered = {0, 0, 2}, .waited = 3, .renamed = 36},
+         "latency 40 small saturated 14: 2 lines at scattered addresses, simulate; latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+        {{.scattered = {0, 0, 2}, .rewritten = {0, 0, 1}, .waited = 2, .renamed = 24},
+         "latency 40 small saturated 29: 2 lines at scattered addresses, simulate; latency 29 saturated 0: 2 lines at scattered addresses, simulate; "},
+        {{.scattered = {0, 0, 2}, .waited = 1, .renamed = 12, .huge = true},
+         "latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+        {{.scattered = {1, 4, 1},
+          .overwritten = {0, 1, 0},
+          .rewritten = {0, 1, 0},
+          .lost = 0.5,
+          .waited = 1,
+          .renamed = 33,
+          .stays = 0.002},
+         "latency 78.75 0: 2 more lines at scattered addresses come; latency 60 small saturated 20: 6 lines at scattered addresses, simulate; latency 20 saturated 0: 6 lines at scattered addresses, simulate; "},
+        {{.scattered = {0, 0.5, 0}, .overwritten = {0, 1, 0}, .lost = 0.5, .stays = 0.002},
+         "latency 10.5 0: 0.25 more lines at scattered addresses c; latency 6 small saturated 1.5: 0.5 lines at scattered addresses, simula; latency 1.5 saturated 0: 0.5 lines at scattered addresses, simula; "},
+        {{.scattered = {0, 4, 0}, .lost = 0.25, .huge = true, .stays = 0.002},
+         "latency 16 0: 1 more lines at scattered addresses come; latency 12 saturated 0: 4 lines at scattered addresses, simulate; "},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0}},
+         "dram 20 small 0: 640 bytes, simulated, at 32 GB/s of DRAM; "},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.125}},
+         "dram 25 small 0: 640 bytes, simulated, at 25.6 GB/s of DR; "},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.25}, .roofs = &one},
+         "dram 30 small 0: 640 bytes, simulated, at 21.33 GB/s of D; "},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.5}},
+         "dram 50 small 0: 640 bytes, simulated, at 12.8 GB/s of DR; "},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.51}}, ""},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.25}, .roofs = &two}, ""},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.25}, .huge = true}, ""},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.125}, .rates.model = &some}, ""},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.375}, .rates.model = &some},
+         "dram 40 small 0: 640 bytes, simulated, at 16 GB/s of DRAM; "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_bounds_input in = cases[i].in;
+        struct carm_bounds b;
+        char text[1024] = "";
+        in.clock_hz = 1e9;
+        in.rates.model = in.rates.model ? in.rates.model : &all;
+        carm_bounds_find(&in, &b);
+        for (size_t k = 0; k < b.n; k++) {
+            (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                           "%s %.5g%s%s %.5g: %.40s; ", carm_limit_name(b.of[k].limit),
+                           1e9 * b.of[k].seconds, b.of[k].small_pages ? " small" : "",
+                           b.of[k].saturated ? " saturated" : "", 1e9 * b.of[k].huge_seconds,
+                           b.of[k].origin);
+        }
+        assert_string_equal(text, cases[i].told);
+    }
+}
