@@ -260,7 +260,8 @@ TEST(refused)
     }
 }
 
-/* Independent chains have registers beside those of loads and stores: 14 and 12 of 16, 26 of 32, and of 8 tiles 6 and 4. */
+/* Independent chains have registers beside those of loads and stores: 14 and 12 of 16, 26 of 32, and of 8 tiles 6 and
+ * 4. */
 TEST(chains_have_registers)
 {
     static const struct {
@@ -293,9 +294,10 @@ TEST(fetched_streams)
     }
 }
 
-/* Loops of an intensity. Of 2:1 and fma in avx2: 6 I pairs of fma for each unit of 96 bytes. With I = 1/6 each loop is exact, and
- * 13 units and 26 fma, 65 instructions, are nearest to 64. With 0.15 10 units are the fewest that are exact, and 6 units with 5
- * pairs, 1/6.48, within 8%. Of loads alone, 2 I pairs: 3/4096 needs 2048 units, the most that there are. */
+/* Loops of an intensity. Of 2:1 and fma in avx2: 6 I pairs of fma for each unit of 96 bytes. With I = 1/6 each loop is
+ * exact, and 13 units and 26 fma, 65 instructions, are nearest to 64. With 0.15 10 units are the fewest that are exact,
+ * and 6 units with 5 pairs, 1/6.48, within 8%. Of loads alone, 2 I pairs: 3/4096 needs 2048 units, the most that there
+ * are. */
 TEST(loops_of_an_intensity)
 {
     static const struct {
@@ -548,8 +550,8 @@ static uint64_t element(enum carm_precision precision, unsigned row, unsigned la
     return v;
 }
 
-/* Summands of integers by hand: 1 + (5077 lane + 1009) mod 19997, of bytes 1 + 37 lane mod 101; the second is the negative
- * of the first. The factors' product is 1 modulo their width. */
+/* Summands of integers by hand: 1 + (5077 lane + 1009) mod 19997, of bytes 1 + 37 lane mod 101; the second is the
+ * negative of the first. The factors' product is 1 modulo their width. */
 TEST(constants_of_integers)
 {
     static const enum carm_precision precisions[] = {CARM_INT8, CARM_INT16, CARM_INT32, CARM_INT64};

@@ -101,8 +101,8 @@ TEST(version_1)
     assert_int_equal(l.memory_left, 260 * MIB);
 }
 
-/* The least quota and memory of a group and those above it, up to the mount's folder. A quota of 0 is none, and files that
- * are more than what is used are not taken off. */
+/* The least quota and memory of a group and those above it, up to the mount's folder. A quota of 0 is none, and files
+ * that are more than what is used are not taken off. */
 TEST(the_least_of_all_groups)
 {
     const struct file files[FILES_MOST] = {
@@ -194,8 +194,8 @@ TEST(containers)
     }
 }
 
-/* A mount's folder, and the group that it shows, whose names have characters that mountinfo writes as three octal digits, and digits that are none of
- * these. */
+/* A mount's folder, and the group that it shows, whose names have characters that mountinfo writes as three octal
+ * digits, and digits that are none of these. */
 TEST(names_of_mounts_are_unescaped)
 {
     static const char *const names[][2] = {

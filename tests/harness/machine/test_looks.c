@@ -176,8 +176,8 @@ static void take_5_ms(void *window, uint64_t iterations, uint64_t passes, uint64
     pass_time(5e-3);
 }
 
-/* Half a second of stolen time, 50 ticks of the kernel, beside repetitions of a quarter of one; nothing is known of so few
- * repetitions that a tick of 10 ms is too long for them. */
+/* Half a second of stolen time, 50 ticks of the kernel, beside repetitions of a quarter of one; nothing is known of so
+ * few repetitions that a tick of 10 ms is too long for them. */
 TEST(stolen_time_has_a_share)
 {
     for (int few = 0; few < 2; few++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Threads of a team by a kernel that the tests play: the shares of a job's time, the naps of a wait, threads that do not
- * start, and the start line. No time decides: waits end by what was noted. */
+/* Threads of a team by a kernel that the tests play: the shares of a job's time, the naps of a wait, threads that do
+ * not start, and the start line. No time decides: waits end by what was noted. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -112,7 +112,8 @@ static void nap_once(struct carm_worker *w, void *arg)
     atomic_store(&w->team->naps, 1);
 }
 
-/* Of a second's parts: what the thread ran, what it was ready for, and the rest, which is waiting where a thread slept. */
+/* Of a second's parts: what the thread ran, what it was ready for, and the rest, which is waiting where a thread
+ * slept. */
 TEST(a_job_has_its_shares)
 {
     static const struct {
@@ -198,8 +199,8 @@ static void come_late_again(struct carm_worker *w, void *arg)
     }
 }
 
-/* A wait spins half as long after each wait of its job that was long, but for 20 us. The shortest of some tries counts, as a
- * busy machine lengthens all. */
+/* A wait spins half as long after each wait of its job that was long, but for 20 us. The shortest of some tries counts,
+ * as a busy machine lengthens all. */
 TEST(later_waits_nap_earlier)
 {
     skip_if(topo->pus < 2, "no two hardware threads");

@@ -270,7 +270,8 @@ TEST(a_core_is_own_from_nine_tenths_on)
     assert_true(carm_times_is_own(&fake.workers[0], 1));
 }
 
-/* The share of a width is of the full one, 1 at most unless the team is separate, and 1 as long as that is not known. */
+/* The share of a width is of the full one, 1 at most unless the team is separate, and 1 as long as that is not
+ * known. */
 TEST(widths_have_a_share)
 {
     static const struct {
@@ -671,8 +672,8 @@ int nanosleep(const struct timespec *time, struct timespec *left)
     return real(time, left);
 }
 
-/* The kernel lists the TSC as long as it trusts it on all processors; without a list CPUID says whether it is invariant. Five
- * stretches of 8 ms give the frequency. */
+/* The kernel lists the TSC as long as it trusts it on all processors; without a list CPUID says whether it is
+ * invariant. Five stretches of 8 ms give the frequency. */
 TEST(clocks_are_in_step)
 {
     struct carm_cpu cpu;

@@ -59,8 +59,8 @@ TEST(streams_share_a_set)
     assert_int_equal(carm_window_span(&image->codes[COPY], &least), 2048 + least.window_bytes);
 }
 
-/* The distance of streams is the largest odd multiple of 2 KiB (of six streams: 512 bytes) that is at most an even share
- * of the set, or the smallest one; each has what the others' distances leave. */
+/* The distance of streams is the largest odd multiple of 2 KiB (of six streams: 512 bytes) that is at most an even
+ * share of the set, or the smallest one; each has what the others' distances leave. */
 TEST(streams_have_their_share)
 {
     static const struct {
