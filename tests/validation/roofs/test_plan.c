@@ -75,6 +75,7 @@ TEST_BETWEEN(usual_candidates, set_up, tear_down)
         assert_int_equal(of[0] + of[mixes[i].streams[0]] + of[mixes[i].streams[1]], n);
     }
     carm_build_plan_close(&plan);
+    carm_build_plan_close(&plan); /* as after a failure to open it: nothing is left */
 }
 
 /* What was found for this machine comes first, in each precision that is asked for, once. */
@@ -202,6 +203,34 @@ TEST(winners)
         }
     }
 }
+
+/* Eight units of a stream are a line or more, but of single floats: sixteen. */
+TEST(streams_are_of_whole_lines)
+{
+    static struct carm_ceiling_point points[CARM_CEILING_POINTS_MAX];
+    static const struct {
+        const char *isa, *precision;
+        unsigned units;
+    } rows[] = {{"scalar", "sp", 16}, {"scalar", "dp", 8}, {"sse", "sp", 8}, {"avx2", "dp", 8}};
+    cpu.isa[CARM_SCALAR] = cpu.isa[CARM_SSE] = cpu.isa[CARM_AVX2] = cpu.fma = true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct carm_build_words words = {.isa = rows[i].isa, .precision = rows[i].precision};
+        size_t streams = 0;
+        assert_ok(carm_build_configure_codes(&config, &words, &cpu, &err));
+        memset(config.ceilings, true, sizeof config.ceilings);
+        const size_t n = carm_ceilings_plan(&config, &cpu, points);
+        for (size_t k = 0; k < n; k++) {
+            if (strcmp(points[k].name, "dot") == 0 || strcmp(points[k].name, "copy") == 0) {
+                for (size_t c = 0; c < points[k].ncodes; c++) {
+                    assert_int_equal(points[k].codes[c].units, rows[i].units);
+                    streams++;
+                }
+            }
+        }
+        assert_true(streams > 2);
+    }
+}
+
 /* The candidates for all roofs, without a search and with one, in their order, and those of all ceilings. */
 TEST(candidates_stay)
 {
