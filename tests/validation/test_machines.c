@@ -647,7 +647,8 @@ TEST(short_budgets)
     text_is("short_budgets");
 }
 
-/* Codes that won before on this machine, on another, of another level, of none that exists; and a search for more. */
+/* Codes that won before on this machine, on another, of another level, of none that exists, and those that win again; and
+ * a search for more. */
 TEST(winners)
 {
     static struct carm_winner items[] = {
@@ -656,6 +657,8 @@ TEST(winners)
         {"Zen 3", "DRAM", "A.sse.dp.2:1.u4", 1.02, "before"},
         {"Zen 3", "L3", "A.sse.dp.1:1.u24.s4.block", 1.02, "before"},
         {"Zen 3", "L3", "A.sse.dp.1:1.u99.s9", 1.02, "before"},
+        {"Zen 3", "L3", "A.sse.dp.1:1.u12.p1024", 1.02, "before"},
+        {"Zen 3", "L2", "A.sse.dp.2:1.u8.s6", 1.02, "before"},
         {"Zen 4", "L1", "A.sse.dp.2:1.u26.s3", 1.02, "before"}};
     struct carm_winners known = {.n = sizeof items / sizeof *items, .items = items};
     struct carm_winners found = {.n = 0};
