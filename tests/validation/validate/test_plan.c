@@ -2,6 +2,7 @@
 /* The test codes of a validation, for every ISA: planning assembles and recounts them but runs
  * none, so that this processor may lack what they use. */
 #include "asm/code.h"
+#include "tests/fingerprint.h"
 #include "tests/unit.h"
 #include "validation/validate/plan.h"
 
@@ -168,6 +169,35 @@ TEST(a_point_has_its_schedules)
                        strstr(name, ".u") + 1);
     }
     assert_string_equal(found, names);
+}
+
+/* The schedules of all points of several mixes and operations, in their order; and those of a quick validation. */
+TEST(schedules_stay)
+{
+    static const struct carm_plan_target targets[] = {{CARM_AVX512, CARM_DP, CARM_FMA},
+                                                      {CARM_AVX2, CARM_SP, CARM_ADD},
+                                                      {CARM_SCALAR, CARM_DP, CARM_MAD}};
+    static const char *const mixes[] = {"2:1", "1:1", "1:0", "0:1", "3:1", "update", "nt"};
+    static struct carm_code_spec specs[CARM_GRID_POINTS * 2 * CARM_SCHEDULES_MAX];
+    uint64_t print = FINGERPRINT_NONE;
+    size_t all = 0;
+    for (size_t i = 0; i < 2 * 3 * 7; i++) {
+        struct carm_mix mix;
+        assert_ok(carm_mix_parse(mixes[i % 7], &mix, &err));
+        for (size_t g = 0; g < CARM_GRID_POINTS; g++) {
+            size_t n = 0;
+            assert_ok(carm_validate_add_schedules(&targets[i / 7 % 3], &mix, g, i >= 21, specs, &n,
+                                                  &err));
+            for (size_t k = 0; k < n; k++) {
+                char name[CARM_CODE_NAME_MAX];
+                carm_code_name(&specs[k], name);
+                print = fingerprint(print, name, strlen(name) + 1);
+            }
+            all += n;
+        }
+    }
+    fail_if(all != 13639 || print != UINT64_C(0xd0e36641d04818e5), "%zu schedules, 0x%llx", all,
+            (unsigned long long)print);
 }
 
 /* All schedules, where loops are longest and where they are shortest. */
