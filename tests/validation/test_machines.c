@@ -700,7 +700,7 @@ TEST(two_kinds_of_cores)
         .noise = 0.01});
 }
 
-/* One cache, one thread; mixtures of operations on a narrower ISA beside the widest. */
+/* One cache, one thread; mixtures of operations on a narrower ISA beside the widest. A validation has no time for a run. */
 TEST(one_cache)
 {
     walk(&(struct shape){.name = "one_cache",
@@ -710,6 +710,8 @@ TEST(one_cache)
                                    .threads = "1",
                                    .reps = "4096",
                                    .ceilings = ""},
+                         .validate = {.ops = "fma", .isa = "avx2", .reps = "256"},
+                         .validate_lag = 400.0,
                          .even = true,
                          .noise = 0.02,
                          .odd = 5});

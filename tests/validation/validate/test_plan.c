@@ -171,7 +171,8 @@ TEST(a_point_has_its_schedules)
     assert_string_equal(found, names);
 }
 
-/* The schedules of all points of several mixes and operations, in their order; and those of a quick validation. */
+/* The schedules of all points of several mixes and operations, in their order, also of a quick validation; the codes
+ * that keep a core's width busy. */
 TEST(schedules_stay)
 {
     static const struct carm_plan_target targets[] = {{CARM_AVX512, CARM_DP, CARM_FMA},
@@ -196,6 +197,14 @@ TEST(schedules_stay)
             all += n;
         }
     }
+    size_t issue = 0;
+    char first[CARM_CODE_NAME_MAX], last[CARM_CODE_NAME_MAX];
+    assert_ok(carm_validate_add_issue(specs, &issue, &err));
+    assert_int_equal(issue, 8);
+    carm_code_name(&specs[0], first);
+    carm_code_name(&specs[7], last);
+    assert_string_equal(first, "W.scalar.dp.1:0.mad.u16.f24.c12.i24");
+    assert_string_equal(last, "W.scalar.dp.1:0.mad.u24.f24.c12.i24");
     fail_if(all != 13639 || print != UINT64_C(0xd0e36641d04818e5), "%zu schedules, 0x%llx", all,
             (unsigned long long)print);
 }
