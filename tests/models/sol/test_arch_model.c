@@ -178,6 +178,21 @@ TEST_BETWEEN(dram_without_its_peak, make, NULL)
            "--levels, or with DRAM among them");
 }
 
+/* The precision that is asked for, the first one of the list too; else one that there is. */
+TEST(precisions_asked_for)
+{
+    struct carm_sol_arch a = {.name = "a"};
+    enum carm_sol_precision p = CARM_SOL_FP64;
+    a.mac_per_cycle[CARM_SOL_INT8] = 1.0;
+    assert_refused(carm_sol_arch_precision(&a, CARM_SOL_FP64, &p, &err), -CARM_EINVAL,
+                   "a has no rate for fp64; --precision can be int8");
+    assert_ok(carm_sol_arch_precision(&a, -1, &p, &err));
+    assert_int_equal(p, CARM_SOL_INT8);
+    a.mac_per_cycle[CARM_SOL_FP16] = 1.0;
+    assert_ok(carm_sol_arch_precision(&a, -1, &p, &err));
+    assert_int_equal(p, CARM_SOL_FP16);
+}
+
 /* Precisions of neural networks, by their own roofs. */
 TEST_BETWEEN(narrow_precisions, make, NULL)
 {
