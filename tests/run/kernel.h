@@ -26,7 +26,7 @@ enum { PID = 10, CPU = 3, GAP = CARM_TRACE_TIMER_GAP };
 /* ---- the program ---- */
 
 /* Instructions by their address: 0x500 .. system calls, 0x600 .. gathers, 0x700 .. code of 32 bits; 0xff8: the end of a page */
-enum { CALL = 0x500, GATHER = 0x600, NARROW = 0x700, EDGE = 0x1ff8 };
+enum { CALL = 0x500, GATHER = 0x600, NARROW = 0x700, STRAIGHT = 0x900, EDGE = 0x1ff8 };
 
 /* A stop, and the thread's registers at it. */
 struct stop {
@@ -312,8 +312,9 @@ FILE *fopen(const char *path, const char *mode)
 
 /* ---- instructions ---- */
 
-static const struct carm_account plain, calls = {.flags = CARM_ACCOUNT_SYSCALL},
-                                        gathers = {.masked.how = CARM_MASKED_EACH};
+static const struct carm_account plain,
+    calls = {.flags = CARM_ACCOUNT_SYSCALL}, gathers = {.masked.how = CARM_MASKED_EACH},
+    straight = {.length = 4}, jumps = {.length = 4, .flags = CARM_ACCOUNT_JUMPS};
 
 int carm_accounts_open(struct carm_accounts **out, const struct carm_xlayout *layout,
                        struct carm_err *e)
@@ -332,7 +333,11 @@ const struct carm_account *carm_accounts_find(struct carm_accounts *accounts, ui
     if (wide && rip != 0x100) {
         note("%zu bytes %02x..%02x; ", n, n ? code[0] : 0, n ? code[n - 1] : 0);
     }
-    return (rip & 0xf00) == CALL ? &calls : (rip & 0xf00) == GATHER ? &gathers : n ? &plain : NULL;
+    return (rip & 0xf00) == CALL       ? &calls
+           : (rip & 0xf00) == GATHER   ? &gathers
+           : (rip & 0xf00) == STRAIGHT ? (rip % 0x40 == 0x3c ? &jumps : &straight)
+           : n                         ? &plain
+                                       : NULL;
 }
 
 void carm_accounts_apply(const struct carm_accounts *accounts, const struct carm_account *e,

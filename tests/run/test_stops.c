@@ -211,6 +211,48 @@ TEST_BETWEEN(signals_at_stops, set_up, NULL)
     assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
 }
 
+/* Instructions of 4 bytes, each sixteenth a jump: a step whose trap was lost executed the next one, too. */
+TEST_BETWEEN(lost_traps, set_up, NULL)
+{
+    static const struct {
+        uint64_t to; /* the stop behind the instruction at 0x900 */
+        uint64_t lost;
+    } cases[] = {{0x904, 0}, {0x908, 1}, {0x90c, 2}, {0x910, 3}, {0x914, 0},
+                 {0x100, 0}, {0x8fc, 0}, {0x900, 0}, {0x902, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct stop of[] = {BEGIN,
+                                  {STEP(PID, STRAIGHT)},
+                                  {STEP(PID, cases[i].to)},
+                                  {STEP(PID, 0x110)},
+                                  LEFT(PID, EXIT(0)),
+                                  END};
+        set_up(state);
+        quiet = true;
+        stops = of;
+        assert_ok(carm_trace_run(PID, &trace, &err));
+        assert_int_equal(trace.counts.instructions, 4 + cases[i].lost);
+    }
+    /* the jump at 0x93c may have led to the stop; behind a jump nothing is known, nor behind a signal */
+    const struct stop
+        jump[] = {BEGIN, {STEP(PID, 0x938)}, {STEP(PID, 0x110)}, LEFT(PID, EXIT(0)), END},
+        known[] = {BEGIN, {STEP(PID, 0x93c)}, {STEP(PID, 0x110)}, LEFT(PID, EXIT(0)), END},
+        signal[] = {BEGIN,
+                    {STEP(PID, 0x938)},
+                    {.tid = PID, .status = SIGNAL(SIGUSR1), .rip = 0x938},
+                    {.tid = PID, .status = SIGNAL(SIGTRAP), .code = SIGTRAP, .rip = 0x110},
+                    LEFT(PID, EXIT(0)),
+                    END};
+    const struct stop *const all[] = {jump, known, signal};
+    static const uint64_t instructions[] = {4, 3, 2};
+    for (size_t i = 0; i < 3; i++) {
+        set_up(state);
+        quiet = true;
+        stops = all[i];
+        assert_ok(carm_trace_run(PID, &trace, &err));
+        assert_int_equal(trace.counts.instructions, instructions[i]);
+    }
+}
+
 /* A gather counts as a whole, once: where a signal comes at its rest, the rest is taken back and counted with the next try. */
 TEST_BETWEEN(gathers, set_up, NULL)
 {

@@ -630,6 +630,10 @@ static unsigned control(const ZydisDecodedInstruction *in, const ZydisDecodedOpe
         return CARM_ACCOUNT_BRANCH | CARM_ACCOUNT_THUNK;
     case ZYDIS_CATEGORY_CALL:
         return CARM_ACCOUNT_BRANCH;
+    case ZYDIS_CATEGORY_COND_BR:
+    case ZYDIS_CATEGORY_RET:
+    case ZYDIS_CATEGORY_INTERRUPT:
+        return CARM_ACCOUNT_JUMPS;
     case ZYDIS_CATEGORY_PUSH:
         return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? CARM_ACCOUNT_THUNK : 0;
     default:

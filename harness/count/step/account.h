@@ -25,6 +25,7 @@ enum carm_account_flag {
     CARM_ACCOUNT_XRSTOR = 256, /* loads the components in edx:eax */
     CARM_ACCOUNT_UNKNOWN = 512,
     CARM_ACCOUNT_PREFETCH = 1024,
+    CARM_ACCOUNT_JUMPS = 2048, /* conditional jump, return, interrupt */
 };
 
 enum carm_compute_kind {
