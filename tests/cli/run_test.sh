@@ -403,23 +403,27 @@ else
         [ "$(more_of fp_fmas)" -eq 0 ] && [ "$(more_of fp_instructions)" -eq 400 ] &&
         [ "$(more_of prefetches)" -eq 200 ]
     ok '... by kind, and 200 more software prefetches'
-    run -q --counters step --no-time --name i1000 -o s.csv -- ./work integers 1000
-    run -q --counters step --no-time --name i3000 -o s.csv -- ./work integers 3000
     integers_of() { echo $(($(field "$1" i3000 "$2") - $(field "$1" i1000 "$2"))); }
-    [ "$(integers_of s.csv int_ops)" -eq 84000 ] && [ "$(integers_of s.csv int8_ops)" -eq 80000 ] &&
-        [ "$(integers_of s.csv int64_ops)" -eq 4000 ] && [ "$(integers_of s.csv int_adds)" -eq 32000 ] &&
-        [ "$(integers_of s.csv int_dots)" -eq 48000 ] && [ "$(integers_of s.csv int_logic)" -eq 4000 ] &&
-        [ "$(integers_of s.csv int_128)" -eq 84000 ] && [ "$(integers_of s.csv int_instructions)" -eq 6000 ] &&
-        [ "$(integers_of s.csv flops)" -eq 0 ] && [ "$(integers_of s.csv operations)" -eq 84000 ] &&
-        [ "$(field s.csv i3000 metric)" = op ] && [ "$(field s.csv i3000 precision)" = int8 ] &&
-        [ "$(field s.csv i3000 isa)" = sse ]
+    for try in 1 2 3; do # a hypervisor that loses traps of steps makes counts differ
+        rm -f i.csv
+        run -q --counters step --no-time --name i1000 -o i.csv -- ./work integers 1000
+        run -q --counters step --no-time --name i3000 -o i.csv -- ./work integers 3000
+        [ "$try" = 3 ] || [ "$(integers_of i.csv int_instructions)" -eq 6000 ] && break
+    done
+    [ "$(integers_of i.csv int_ops)" -eq 84000 ] && [ "$(integers_of i.csv int8_ops)" -eq 80000 ] &&
+        [ "$(integers_of i.csv int64_ops)" -eq 4000 ] && [ "$(integers_of i.csv int_adds)" -eq 32000 ] &&
+        [ "$(integers_of i.csv int_dots)" -eq 48000 ] && [ "$(integers_of i.csv int_logic)" -eq 4000 ] &&
+        [ "$(integers_of i.csv int_128)" -eq 84000 ] && [ "$(integers_of i.csv int_instructions)" -eq 6000 ] &&
+        [ "$(integers_of i.csv flops)" -eq 0 ] && [ "$(integers_of i.csv operations)" -eq 84000 ] &&
+        [ "$(field i.csv i3000 metric)" = op ] && [ "$(field i.csv i3000 precision)" = int8 ] &&
+        [ "$(field i.csv i3000 isa)" = sse ]
     ok 'operations on vectors of integers, by width and by kind, exactly'
     run --counters translate --no-time --whole --name i1000 -o t.csv -- ./work integers 1000
     run --counters translate --no-time --whole --name i3000 -o t.csv -- ./work integers 3000
     if grep -q 'counted by *translation' err; then
         for column in int_ops int8_ops int16_ops int32_ops int64_ops int_128 int_256 int_512 int_adds \
             int_muls int_logic int_dots int_instructions; do
-            echo "$column $(($(integers_of s.csv $column) - $(integers_of t.csv $column)))"
+            echo "$column $(($(integers_of i.csv $column) - $(integers_of t.csv $column)))"
         done | { ! grep -v ' 0$'; }
         ok '... equal when translated'
         run --counters translate --loops --no-time -o loops.csv -- ./work integers 3000

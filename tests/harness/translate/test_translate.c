@@ -265,7 +265,11 @@ static uint64_t equal_to_stepping(char *const *argv)
     struct sums sums = {{0}, 0};
     const struct carm_address_sink sink = {.take = add_access, .arg = &sums};
     const struct carm_translation c = translate_to(argv, NULL, &sink);
-    const struct carm_trace b = step(argv);
+    struct carm_trace b = step(argv);
+    /* a hypervisor that loses traps of steps makes them fewer */
+    for (int again = 0; again < 3 && b.counts.instructions < a.counts.instructions; again++) {
+        b = step(argv);
+    }
     restore(&before);
     assert_string_equal(a.incomplete, "");
     assert_int_equal(a.status, b.status);
