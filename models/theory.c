@@ -12,35 +12,29 @@
 #include "base/text.h"
 #include "models/core.h"
 
+/* bytes of the vectors, or the tile, of each of an entry's widths */
+static const unsigned width_bytes[CARM_THEORY_WIDTHS] = {8, 16, 32, 64, 1024};
+
 static const struct carm_theory_rates *rates_of(const struct carm_microarchitecture *m,
                                                 unsigned vector_bytes)
 {
-    switch (vector_bytes) {
-    case 4:
-    case 8:
-        return &m->widths[0];
-    case 16:
-        return &m->widths[1];
-    case 32:
-        return &m->widths[2];
-    case 64:
-        return &m->widths[3];
-    case 1024:
-        return &m->widths[4];
-    default:
-        return NULL;
+    const unsigned bytes = vector_bytes == 4 ? 8 : vector_bytes; /* scalars have one width */
+    for (size_t i = 0; i < CARM_THEORY_WIDTHS; i++) {
+        if (width_bytes[i] == bytes) {
+            return &m->widths[i];
+        }
     }
+    return NULL;
 }
 
 /* The bytes of the widest vectors, or tiles, that an entry has rates for. */
 static unsigned widest_of(const struct carm_microarchitecture *m)
 {
-    static const unsigned bytes[CARM_THEORY_WIDTHS] = {8, 16, 32, 64, 1024};
     size_t i = CARM_THEORY_WIDTHS - 1;
     while (i > 0 && !(m->widths[i].loads > 0.0)) {
         i--;
     }
-    return bytes[i];
+    return width_bytes[i];
 }
 
 /* The first of the vendor's entries with these widest vectors. NULL = none, or their cores differ */

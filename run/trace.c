@@ -198,21 +198,21 @@ static void count_lost(const struct task *task, struct carm_accounts *accounts,
                        const struct carm_registers *regs, struct carm_step_counts *counts)
 {
     enum { MOST = 3 };
-    struct carm_step_counts lost[MOST];
-    uint64_t at = task->behind;
-    size_t k = 0;
-    for (; k < MOST && at && at != regs->rip; k++) {
+    struct carm_step_counts lost, one;
+    struct carm_registers there = *regs;
+    memset(&lost, 0, sizeof lost);
+    there.rip = task->behind;
+    for (int k = 0; k < MOST && there.rip && there.rip != regs->rip; k++) {
         uint8_t code[CARM_INSTRUCTION_BYTES_MAX];
-        struct carm_registers there = *regs;
-        const size_t n = read_code(task->tid, at, code);
-        const struct carm_account *e = carm_accounts_find(accounts, at, code, n);
-        there.rip = at;
-        memset(&lost[k], 0, sizeof lost[k]);
-        carm_accounts_apply(accounts, e, code, n, &there, &lost[k]);
-        at = behind(e, at);
+        const size_t n = read_code(task->tid, there.rip, code);
+        const struct carm_account *e = carm_accounts_find(accounts, there.rip, code, n);
+        memset(&one, 0, sizeof one);
+        carm_accounts_apply(accounts, e, code, n, &there, &one);
+        carm_step_counts_add(&lost, &one, 1);
+        there.rip = behind(e, there.rip);
     }
-    while (k > 0 && (!at || at == regs->rip)) { /* the last one leads there, or may */
-        carm_step_counts_add(counts, &lost[--k], 1);
+    if (!there.rip || there.rip == regs->rip) { /* the last instruction leads to the stop, or may */
+        carm_step_counts_add(counts, &lost, 1);
     }
 }
 

@@ -76,8 +76,8 @@ void carm_code_close(struct carm_flow_code *code);
 /* The piece that begins at an offset; NULL = none */
 const struct carm_code_piece *carm_code_at(const struct carm_flow_code *code, uint64_t at);
 
-/* Whether the code selects its next piece by a number (a switch, an interpreter): iterations of such a loop cannot be
- * elements of a vector. */
+/* Whether an indirect jump selects the next piece of the code by a number (a switch, an interpreter): the iterations of
+ * a loop with such a jump cannot become elements of a vector. */
 bool carm_code_dispatches(const struct carm_flow_code *code);
 
 /* Whether an indirect jump may go to a piece: it is entered by one, and no call returns there. */

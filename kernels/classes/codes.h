@@ -47,9 +47,9 @@ struct carm_class_plan {
 };
 
 /* Bytes that an iteration of one thread has to touch so that no line stays in the last-level cache until the
- * next iteration. cache_bytes: the part of the cache that the threads reach; 0 = no such cache. In an LRU cache
- * no line stays of sets slightly larger than the cache; other caches keep a part of such sets, and nothing of
- * sets of CARM_CLASS_LEAVE times the cache.
+ * next iteration. cache_bytes: the part of the cache that the threads reach; 0 = no such cache. An LRU cache
+ * keeps no line of a working set that is slightly larger than the cache. Caches with another replacement keep a part of it,
+ * and no line of a working set of CARM_CLASS_LEAVE times the cache.
  * returns the given bytes if they suffice, else more, in whole MiB */
 uint64_t carm_class_enlarge(uint64_t bytes, uint64_t cache_bytes, int threads);
 enum { CARM_CLASS_LEAVE = 4 };

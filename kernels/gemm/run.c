@@ -244,7 +244,8 @@ int carm_gemm_measure_library(const struct carm_blas *blas, struct carm_gemm *g,
 
 enum { PLAIN_ROWS = 64 }; /* rows of a reference from plain loops */
 
-static const double plain_flops = 1e9; /* most flops of such a reference, about */
+static const double plain_flops =
+    1e9; /* of a reference from plain loops, at most about; chosen by hand */
 
 double carm_gemm_tolerance(size_t n)
 {

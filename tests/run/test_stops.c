@@ -211,8 +211,17 @@ TEST_BETWEEN(signals_at_stops, set_up, NULL)
     assert_int_equal(trace.cut, CARM_TRACE_WHOLE);
 }
 
+static uint64_t instructions_of(const struct stop *of)
+{
+    set_up(NULL);
+    quiet = true;
+    stops = of;
+    assert_ok(carm_trace_run(PID, &trace, &err));
+    return trace.counts.instructions;
+}
+
 /* Instructions of 4 bytes, each sixteenth a jump: a step whose trap was lost executed the next one, too. */
-TEST_BETWEEN(lost_traps, set_up, NULL)
+TEST(lost_traps)
 {
     static const struct {
         uint64_t to; /* the stop behind the instruction at 0x900 */
@@ -226,11 +235,7 @@ TEST_BETWEEN(lost_traps, set_up, NULL)
                                   {STEP(PID, 0x110)},
                                   LEFT(PID, EXIT(0)),
                                   END};
-        set_up(state);
-        quiet = true;
-        stops = of;
-        assert_ok(carm_trace_run(PID, &trace, &err));
-        assert_int_equal(trace.counts.instructions, 4 + cases[i].lost);
+        assert_int_equal(instructions_of(of), 4 + cases[i].lost);
     }
     /* the jump at 0x93c may have led to the stop; behind a jump nothing is known, nor behind a signal */
     const struct stop
@@ -242,15 +247,9 @@ TEST_BETWEEN(lost_traps, set_up, NULL)
                     {.tid = PID, .status = SIGNAL(SIGTRAP), .code = SIGTRAP, .rip = 0x110},
                     LEFT(PID, EXIT(0)),
                     END};
-    const struct stop *const all[] = {jump, known, signal};
-    static const uint64_t instructions[] = {4, 3, 2};
-    for (size_t i = 0; i < 3; i++) {
-        set_up(state);
-        quiet = true;
-        stops = all[i];
-        assert_ok(carm_trace_run(PID, &trace, &err));
-        assert_int_equal(trace.counts.instructions, instructions[i]);
-    }
+    assert_int_equal(instructions_of(jump), 4);
+    assert_int_equal(instructions_of(known), 3);
+    assert_int_equal(instructions_of(signal), 2);
 }
 
 /* A gather counts as a whole, once: where a signal comes at its rest, the rest is taken back and counted with the next try. */

@@ -101,8 +101,8 @@ TEST(version_1)
     assert_int_equal(l.memory_left, 260 * MIB);
 }
 
-/* The least quota and memory of a group and those above it, up to the mount's folder. A quota of 0 is none, and files
- * that are more than what is used are not taken off. */
+/* The least quota and memory of a group and those above it, up to the mount's folder. A quota of 0 is no quota. Bytes
+ * of inactive files are subtracted from the used bytes only where they are fewer. */
 TEST(the_least_of_all_groups)
 {
     const struct file files[FILES_MOST] = {

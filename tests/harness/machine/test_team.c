@@ -112,8 +112,7 @@ static void nap_once(struct carm_worker *w, void *arg)
     atomic_store(&w->team->naps, 1);
 }
 
-/* Of a second's parts: what the thread ran, what it was ready for, and the rest, which is waiting where a thread
- * slept. */
+/* Shares of a second: the thread ran, was ready to run, and did neither, which is waiting if the thread slept. */
 TEST(a_job_has_its_shares)
 {
     static const struct {
