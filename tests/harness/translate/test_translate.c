@@ -241,6 +241,18 @@ static struct surroundings same_each_time(void)
     return before;
 }
 
+/* The same for shells that start children. glibc's strcmp for AVX-512 masks its second load by the bytes that are not 0,
+ * those behind the string included: in dash, the number of its latest child. Where a byte of that number is 0, the shell
+ * loads 1 to 3 bytes fewer. */
+static struct surroundings same_shells(void)
+{
+    static char *no_masks[] = {(char *)(uintptr_t) "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL",
+                               NULL};
+    const struct surroundings before = same_each_time();
+    environ = no_masks;
+    return before;
+}
+
 static void restore(const struct surroundings *before)
 {
     (void)personality((unsigned long)before->personality);
@@ -538,12 +550,7 @@ TEST(stock)
      * places and rewrites have little. */
     static const unsigned parts[] = {3, 40, 40, 2, 2};
     char commands[sizeof parts / sizeof *parts][512];
-    const struct surroundings before = same_each_time();
-    /* glibc's strcmp for AVX-512 masks its second load by the bytes that are not 0, those behind the string included:
-     * in dash, the number of its latest child. Where a byte of that is 0, the shell loads 1 to 3 bytes fewer. */
-    static char *no_masks[] = {(char *)(uintptr_t) "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL",
-                               NULL};
-    environ = no_masks;
+    const struct surroundings before = same_shells();
     (void)snprintf(commands[0], sizeof *commands, "%s 5 800", random_blocks);
     (void)snprintf(commands[1], sizeof *commands, "%s; %s", masks, places);
     (void)snprintf(commands[2], sizeof *commands, "%s", rewrites);
@@ -580,7 +587,7 @@ TEST(ready)
     skip_if(!with_library, "no compiler for a program with a library");
     char command[1024];
     char *const argv[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c", command, NULL};
-    const struct surroundings before = same_each_time();
+    const struct surroundings before = same_shells();
     (void)snprintf(command, sizeof command,
                    "cd %s; cp one.so used.so; ./calls; ./calls; ./calls; cp two.so used.so; "
                    "./calls; ./calls; cp one.so used.so; ./calls",
