@@ -178,7 +178,7 @@ MACHINES := $(sort $(wildcard data/machines/*.json))
 PAGES := report fleet history
 PAGE := $(B)/plots/d3.js $(foreach p,$(PAGES),plots/page/$(p)/page.html $(B)/plots/$(p).css $(B)/plots/$(p)-script.js \
   $(B)/plots/$(p)-policy.txt)
-$(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES:%.json=$(B)/%.zst) plots/page/report/licence.html $(PAGE) Makefile
+$(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES:%.json=$(B)/%.zst) plots/page/frame.html plots/page/report/licence.html $(PAGE) Makefile
 	@mkdir -p $(@D)
 	@{ echo 'section .rodata'; \
 	put() { echo "global $$1:data"; echo "$$1: incbin \"$$2\""; echo "db 0"; }; \
@@ -189,7 +189,7 @@ $(B)/plots/assets.asm: $(PLOTS) $(DATA) $(MACHINES:%.json=$(B)/%.zst) plots/page
 	  put carm_asset_plot_$${p}_page plots/page/$$p/page.html; put carm_asset_plot_$${p}_style plots/$$p.css; \
 	  put carm_asset_plot_$${p}_script plots/$$p-script.js; put carm_asset_$${p}_policy plots/$$p-policy.txt; \
 	done; \
-	put carm_asset_d3 plots/d3.js; put carm_asset_plot_report_licence plots/page/report/licence.html; \
+	put carm_asset_d3 plots/d3.js; put carm_asset_plot_frame plots/page/frame.html; put carm_asset_plot_report_licence plots/page/report/licence.html; \
 	n=0; for f in $(MACHINES:%.json=%); do \
 	  echo "carm_asset_machine_$$n: incbin \"$$f.zst\""; echo "carm_asset_machine_end_$$n:"; \
 	  echo "carm_asset_machine_name_$$n: db '$${f##*/}', 0"; n=$$((n + 1)); done; \

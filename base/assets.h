@@ -32,6 +32,7 @@ extern const char carm_asset_plot_fleet_page[];
 extern const char carm_asset_plot_fleet_script[];
 extern const char carm_asset_plot_fleet_style[];
 extern const char carm_asset_plot_flops[];
+extern const char carm_asset_plot_frame[];
 extern const char carm_asset_plot_heat[];
 extern const char carm_asset_plot_latency[];
 extern const char carm_asset_plot_legend[];

@@ -20,10 +20,7 @@ void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...
         return;
     char reason[256];
     char clean[256];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(reason, sizeof reason, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(reason, fmt);
     r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: %s%s%s %s", r->file, r->place,
                       name && *r->place ? "." : "", name ? name : "",
                       carm_text_clean(clean, sizeof clean, reason, false));

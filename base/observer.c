@@ -2,9 +2,10 @@
 #include "base/observer.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "base/text.h"
 
 volatile sig_atomic_t carm_interrupted;
 
@@ -84,10 +85,7 @@ void carm_observer_step(struct carm_observer *o, const char *fmt, ...)
         return;
     }
     char what[128];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(what, fmt);
     /* the pace so far corrects the estimate */
     const double pace = o->done > 1.0 ? (carm_seconds_now() - o->started) / o->done : 1.0;
     const double left = o->total > o->done ? (o->total - o->done) * pace : 0.0;
@@ -114,10 +112,7 @@ void carm_observer_say(const struct carm_observer *o, const char *fmt, ...)
         return;
     }
     char text[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     o->say(text);
 }
 

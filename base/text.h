@@ -61,6 +61,16 @@ __attribute__((format(printf, 3, 0))) void carm_text_vformat(char *dst, size_t s
 __attribute__((format(printf, 3, 4))) char *carm_text_format(char *dst, size_t size,
                                                              const char *fmt, ...);
 
+/* Formats what a function with variable arguments got after its parameter fmt.
+ * text  an array; longer text is cut off */
+#define CARM_TEXT_OF_ARGS(text, fmt)                 \
+    do {                                             \
+        va_list args_;                               \
+        va_start(args_, fmt);                        \
+        vsnprintf((text), sizeof(text), fmt, args_); \
+        va_end(args_);                               \
+    } while (0)
+
 /* Appends to a text, like snprintf; text that does not fit is cut off. */
 __attribute__((format(printf, 3, 4))) void carm_text_append(char *text, size_t size,
                                                             const char *fmt, ...);

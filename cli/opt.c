@@ -465,10 +465,7 @@ void carm_opt_print_wrapped(const char *head, int indent, const char *fmt, ...)
 {
     char text[2048];
     char clean[2048];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     const int column = printf("%s", head);
     print_wrapped(stdout, carm_text_clean(clean, sizeof clean, text, false), indent, column,
                   HELP_WIDTH);

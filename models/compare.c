@@ -4,7 +4,6 @@
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -647,40 +646,16 @@ size_t carm_compare_drops(const struct carm_compare *compare, double threshold, 
     return n;
 }
 
-size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict)
+struct carm_compare_counts carm_compare_counts(const struct carm_compare *compare)
 {
-    size_t n = 0;
-    for (size_t s = 0; s < compare->nsets; s++) {
-        for (size_t k = 0; k < compare->sets[s].nrows; k++) {
-            for (size_t i = 1; i < compare->n; i++) {
-                n += compare->sets[s].rows[k].diffs[i].verdict == verdict;
-            }
-        }
-    }
-    return n;
-}
-
-size_t carm_compare_by_rounds(const struct carm_compare *compare)
-{
-    size_t n = 0;
+    struct carm_compare_counts n = {0};
     for (size_t s = 0; s < compare->nsets; s++) {
         for (size_t k = 0; k < compare->sets[s].nrows; k++) {
             for (size_t i = 1; i < compare->n; i++) {
                 const struct carm_compare_diff *d = &compare->sets[s].rows[k].diffs[i];
-                n += d->by_rounds && d->verdict >= CARM_COMPARE_EQUAL;
-            }
-        }
-    }
-    return n;
-}
-
-size_t carm_compare_same_per_cycle(const struct carm_compare *compare)
-{
-    size_t n = 0;
-    for (size_t s = 0; s < compare->nsets; s++) {
-        for (size_t k = 0; k < compare->sets[s].nrows; k++) {
-            for (size_t i = 1; i < compare->n; i++) {
-                n += compare->sets[s].rows[k].diffs[i].same_per_cycle;
+                n.of[d->verdict]++;
+                n.by_rounds += d->by_rounds && d->verdict >= CARM_COMPARE_EQUAL;
+                n.same_per_cycle += d->same_per_cycle;
             }
         }
     }
@@ -725,10 +700,7 @@ __attribute__((format(printf, 3, 4))) static void put(struct list *l, const char
 {
     char text[CARM_COMPARE_FACT_MAX];
     size_t i = 0;
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     while (i < l->n && strcmp(l->facts[i].name, name) != 0) {
         i++;
     }

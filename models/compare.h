@@ -169,14 +169,13 @@ struct carm_compare_drop {
 size_t carm_compare_drops(const struct carm_compare *compare, double threshold, bool ignore_clock,
                           struct carm_compare_drop *worst);
 
-/* The number of comparisons of two values with a verdict. */
-size_t carm_compare_count(const struct carm_compare *compare, enum carm_compare_verdict verdict);
-
-/* The number of significant or equal comparisons decided by intervals from rounds. */
-size_t carm_compare_by_rounds(const struct carm_compare *compare);
-
-/* The number of significant comparisons that differ by the core clock alone. */
-size_t carm_compare_same_per_cycle(const struct carm_compare *compare);
+/* Numbers of comparisons of two values. */
+struct carm_compare_counts {
+    size_t of[CARM_COMPARE_SIGNIFICANT + 1]; /* with each verdict */
+    size_t by_rounds;                        /* significant or equal by intervals from rounds */
+    size_t same_per_cycle;                   /* significant, by the core clock alone */
+};
+struct carm_compare_counts carm_compare_counts(const struct carm_compare *compare);
 
 /* ---- properties of each model besides its roofs ---------------------------------------------- */
 

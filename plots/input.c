@@ -2,7 +2,6 @@
 #include "plots/input.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +48,7 @@ static void add_reason(struct reasons *r, const char *why)
 void carm_plot_note(const struct carm_plot_input *input, const char *fmt, ...)
 {
     char text[CARM_TEXT_MAX];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     input->note(text);
 }
 

@@ -136,10 +136,9 @@ static int judge(const struct job *j)
     }
     const size_t drops = carm_compare_drops(c, j->page.threshold, j->page.ignore_clock, &worst);
     if (!worst.row) {
-        const size_t disturbed = carm_compare_count(c, CARM_COMPARE_DISTURBED);
-        if (carm_compare_count(c, CARM_COMPARE_SIGNIFICANT) +
-                carm_compare_count(c, CARM_COMPARE_EQUAL) >
-            0) {
+        const struct carm_compare_counts n = carm_compare_counts(c);
+        const size_t disturbed = n.of[CARM_COMPARE_DISTURBED];
+        if (n.of[CARM_COMPARE_SIGNIFICANT] + n.of[CARM_COMPARE_EQUAL] > 0) {
             return CARM_EXIT_OK;
         }
         return disturbed

@@ -186,15 +186,16 @@ int carm_compare_put_json(const struct carm_compare_page *page, struct carm_err 
     const bool judged = page->threshold >= 0.0;
     const size_t drops =
         judged ? carm_compare_drops(c, page->threshold, page->ignore_clock, &worst) : 0;
+    const struct carm_compare_counts n = carm_compare_counts(c);
     json_t *o = json_object();
     const bool ok =
         carm_jwrite_text(o, "schema", "carm-compare/1") &&
         carm_jwrite_value(o, "noise", share_or_null(page->noise)) &&
         carm_jwrite_value(o, "threshold", share_or_null(page->threshold)) &&
         carm_jwrite_value(o, "tripped", judged ? json_integer((json_int_t)drops) : json_null()) &&
-        carm_jwrite_count(o, "significant", carm_compare_count(c, CARM_COMPARE_SIGNIFICANT)) &&
-        carm_jwrite_count(o, "equal", carm_compare_count(c, CARM_COMPARE_EQUAL)) &&
-        carm_jwrite_count(o, "disturbed", carm_compare_count(c, CARM_COMPARE_DISTURBED)) &&
+        carm_jwrite_count(o, "significant", n.of[CARM_COMPARE_SIGNIFICANT]) &&
+        carm_jwrite_count(o, "equal", n.of[CARM_COMPARE_EQUAL]) &&
+        carm_jwrite_count(o, "disturbed", n.of[CARM_COMPARE_DISTURBED]) &&
         carm_jwrite_array(o, "models", page, c->n, make_model) &&
         put_facts(o, "machines", page, carm_compare_machine_facts) &&
         put_facts(o, "levels", page, carm_compare_level_facts) &&

@@ -580,11 +580,11 @@ static bool put_verdict_line(const struct carm_compare_page *page)
 {
     const struct carm_compare *c = page->compare;
     struct carm_compare_drop worst;
-    const size_t significant = carm_compare_count(c, CARM_COMPARE_SIGNIFICANT);
-    const size_t equal = carm_compare_count(c, CARM_COMPARE_EQUAL);
-    const size_t disturbed = carm_compare_count(c, CARM_COMPARE_DISTURBED);
+    const struct carm_compare_counts n = carm_compare_counts(c);
+    const size_t significant = n.of[CARM_COMPARE_SIGNIFICANT];
+    const size_t equal = n.of[CARM_COMPARE_EQUAL];
+    const size_t disturbed = n.of[CARM_COMPARE_DISTURBED];
     const size_t drops = carm_compare_drops(c, 0.0, false, &worst);
-    const size_t clock = carm_compare_same_per_cycle(c);
     char lower[80] = "", higher[80] = "", clocks[64] = "";
     char marked[80] = "";
     if (significant + equal + disturbed == 0) {
@@ -594,8 +594,8 @@ static bool put_verdict_line(const struct carm_compare_page *page)
             "threads with another model.");
         return false;
     }
-    if (clock) {
-        snprintf(clocks, sizeof clocks, ", %zu by the core clock alone", clock);
+    if (n.same_per_cycle) {
+        snprintf(clocks, sizeof clocks, ", %zu by the core clock alone", n.same_per_cycle);
     }
     if (drops) {
         snprintf(lower, sizeof lower, "%zu lower", drops);
@@ -627,10 +627,8 @@ static bool put_verdict_line(const struct carm_compare_page *page)
 /* Prints the rule for significant differences. */
 static void put_rule(const struct carm_compare_page *page)
 {
-    const struct carm_compare *c = page->compare;
-    const size_t by_rounds = carm_compare_by_rounds(c);
-    const size_t all =
-        carm_compare_count(c, CARM_COMPARE_SIGNIFICANT) + carm_compare_count(c, CARM_COMPARE_EQUAL);
+    const struct carm_compare_counts n = carm_compare_counts(page->compare);
+    const size_t all = n.of[CARM_COMPARE_SIGNIFICANT] + n.of[CARM_COMPARE_EQUAL];
     if (page->noise >= 0.0) {
         carm_opt_print_wrapped(
             "\n", 0,
@@ -638,7 +636,7 @@ static void put_rule(const struct carm_compare_page *page)
             100.0 * page->noise);
         return;
     }
-    if (by_rounds > 0) {
+    if (n.by_rounds > 0) {
         carm_opt_print_wrapped(
             "\n", 0,
             "A difference is significant if it exceeds its 95%% interval and %.3g%%, or %.3g%% for "
@@ -648,14 +646,14 @@ static void put_rule(const struct carm_compare_page *page)
             100.0 * carm_compare_floor(CARM_COMPARE_CORE, false),
             100.0 * carm_compare_floor(CARM_COMPARE_DRAM, false));
     }
-    if (by_rounds < all || all == 0) {
+    if (n.by_rounds < all || all == 0) {
         carm_opt_print_wrapped(
             "\n", 0,
             "%s is significant if it exceeds its 95%% interval and the variation from "
             "run to run: %.3g%% for computation and L1; in virtual machines %.3g%% for further "
             "caches of a core, %.3g%% for the last cache, %.3g%% for memory with one thread and "
             "%.3g%% with several; elsewhere %.3g%%, and %.3g%% for the last cache and memory.",
-            by_rounds ? "Where a model has no rounds, a difference" : "A difference",
+            n.by_rounds ? "Where a model has no rounds, a difference" : "A difference",
             100.0 * carm_compare_floor(CARM_COMPARE_CORE, true),
             100.0 * carm_compare_floor(CARM_COMPARE_PRIVATE, true),
             100.0 * carm_compare_floor(CARM_COMPARE_SHARED, true),

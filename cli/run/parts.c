@@ -2,7 +2,6 @@
 #include "cli/run/parts.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/json_write.h"
@@ -53,10 +52,7 @@ static double intensity_of(double operations, double bytes)
 __attribute__((format(printf, 2, 3))) static void say_row(const char *name, const char *fmt, ...)
 {
     char text[512], clean[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     carm_run_say_row(carm_text_clean(clean, sizeof clean, text, false), name);
 }
 

@@ -2,7 +2,6 @@
 #include "cli/show/page.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,10 +37,7 @@ void carm_show_note(const struct carm_show_page *page, int indent, const char *n
 void carm_show_heading(const struct carm_show_page *page, const char *fmt, ...)
 {
     char line[512], clean[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(line, fmt);
     printf("\n%s%s%s\n", page->colour ? "\033[1m" : "",
            carm_text_clean(clean, sizeof clean, line, page->ascii), page->colour ? "\033[0m" : "");
 }

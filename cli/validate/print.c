@@ -2,7 +2,6 @@
 #include "cli/validate/print.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -540,10 +539,7 @@ static bool has_drifted(const struct carm_model *m, const struct carm_validation
 __attribute__((format(printf, 2, 3))) static void print_note(bool *any, const char *fmt, ...)
 {
     char text[CARM_TEXT_MAX];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     carm_opt_print_wrapped(*any ? "" : "\n", 0, "%s", text);
     *any = true;
 }

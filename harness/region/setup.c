@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,10 +26,7 @@ __attribute__((format(printf, 1, 2))) void carm_region_say(const char *fmt, ...)
     if (before > LINES_MAX) {
         return;
     }
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     if (before == LINES_MAX) {
         snprintf(text, sizeof text, "further messages are not shown");
     }

@@ -4,13 +4,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "kernels/context.h"
 
 enum {
@@ -47,10 +47,7 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct reader *r,
                                                         enum carm_error code, const char *fmt, ...)
 {
     char reason[256];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(reason, sizeof reason, fmt, args);
-    va_end(args);
+    CARM_TEXT_OF_ARGS(reason, fmt);
     return carm_fail(r->err, code, "%s:%llu: %s", r->path, (unsigned long long)r->line, reason);
 }
 

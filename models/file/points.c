@@ -2,7 +2,6 @@
 #include "models/file/points.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +39,7 @@ __attribute__((format(printf, 4, 5))) static int bad(const struct carm_points *p
                                                      struct carm_err *err, const char *fmt, ...)
 {
     char what[384];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(what, fmt);
     return carm_fail(err, CARM_EFORMAT, "%.120s: line %zu, column %zu: %s", carm_csv_name(p->csv),
                      f->line, f->column, what);
 }

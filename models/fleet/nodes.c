@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/fleet/nodes.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 /* The rows of one host name, oldest first, and the node of each row. */
 struct host {
@@ -34,10 +34,7 @@ static int fail(struct finder *f)
 __attribute__((format(printf, 2, 3))) static int note(struct finder *f, const char *fmt, ...)
 {
     char text[1024];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(text, fmt);
     struct carm_fleet *fleet = f->fleet;
     const char *kept = carm_fleet_keep(fleet, text);
     if (!kept) {

@@ -2,12 +2,12 @@
 #include "models/import/json.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/number.h"
+#include "base/text.h"
 
 enum {
     TEXTS_MAX = 65536, /* bytes of one object's texts; a name has up to 4095 */
@@ -20,10 +20,7 @@ __attribute__((format(printf, 3, 4))) static int bad(struct carm_walk *walk, siz
                                                      const char *fmt, ...)
 {
     char what[320];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(what, fmt);
     return walk->rc ? walk->rc : carm_import_bad(walk->in, line, walk->err, "%s", what);
 }
 

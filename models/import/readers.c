@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/import/readers.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
 /* Limits of the numbers in points.csv (models/file/points.c). */
 static const double least = 1e-12;
@@ -29,10 +29,7 @@ int carm_import_bad(const struct carm_import *in, size_t line, struct carm_err *
                     const char *fmt, ...)
 {
     char what[320];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(what, fmt);
     return carm_fail(err, CARM_EFORMAT, "%.120s: line %zu: %s", in->name, line, what);
 }
 

@@ -9,34 +9,27 @@
 #include "base/outfile.h"
 #include "plots/page/report/data.h"
 
-/* The text for @@name@@ in a page. The page's security policy has the hashes of style, d3 and
+/* The text for @@name@@ in the frame of the pages. The page's security policy has the hashes of style, d3 and
  * script, so these are written unchanged. */
 struct part {
     const char *name, *text;
 };
 
-static const struct page {
-    const char *html;
-    struct part parts[5];
-} pages[] = {
-    [CARM_REPORT_MODEL] = {carm_asset_plot_report_page,
-                           {{"policy", carm_asset_report_policy},
-                            {"style", carm_asset_plot_report_style},
-                            {"d3", carm_asset_d3},
-                            {"licence", carm_asset_plot_report_licence},
-                            {"script", carm_asset_plot_report_script}}},
-    [CARM_REPORT_FLEET] = {carm_asset_plot_fleet_page,
-                           {{"policy", carm_asset_fleet_policy},
-                            {"style", carm_asset_plot_fleet_style},
-                            {"d3", carm_asset_d3},
-                            {"licence", carm_asset_plot_report_licence},
-                            {"script", carm_asset_plot_fleet_script}}},
-    [CARM_REPORT_HISTORY] = {carm_asset_plot_history_page,
-                             {{"policy", carm_asset_history_policy},
-                              {"style", carm_asset_plot_history_style},
-                              {"d3", carm_asset_d3},
-                              {"licence", carm_asset_plot_report_licence},
-                              {"script", carm_asset_plot_history_script}}},
+enum { PARTS = 8 };
+
+#define BUTTON \
+    "<button type=\"button\" id=\"theme\" aria-label=\"colours: as the system has them\">Colours: auto</button>\n"
+#define PAGE(name, title, button)                                                              \
+    {                                                                                          \
+        {"title", title}, {"button", button}, {"main", carm_asset_plot_##name##_page},         \
+            {"policy", carm_asset_##name##_policy}, {"style", carm_asset_plot_##name##_style}, \
+            {"script", carm_asset_plot_##name##_script}, {"d3", carm_asset_d3},                \
+            {"licence", carm_asset_plot_report_licence},                                       \
+    }
+static const struct part pages[][PARTS] = {
+    [CARM_REPORT_MODEL] = PAGE(report, "carm report", BUTTON),
+    [CARM_REPORT_FLEET] = PAGE(fleet, "carm fleet report", BUTTON),
+    [CARM_REPORT_HISTORY] = PAGE(history, "carm history", ""),
 };
 
 int carm_report_ready(struct carm_err *err)
@@ -66,31 +59,29 @@ int carm_report_check_output(const char *path, struct carm_err *err)
 }
 
 struct content {
-    const struct page *page;
+    const struct part *parts;
     const char *data;
 };
 
-static void put_part(FILE *out, const struct page *page, const char *name, size_t length,
+static void put_part(FILE *out, const struct part *parts, const char *name, size_t length,
                      const char *data)
 {
     if (length == 4 && memcmp(name, "data", 4) == 0) {
         carm_report_put_escaped(out, data);
         return;
     }
-    for (size_t i = 0; i < sizeof page->parts / sizeof *page->parts; i++) {
-        const struct part *part = &page->parts[i];
-        if (strlen(part->name) == length && memcmp(name, part->name, length) == 0) {
-            fputs(part->text, out);
+    for (size_t i = 0; i < PARTS; i++) {
+        if (strlen(parts[i].name) == length && memcmp(name, parts[i].name, length) == 0) {
+            fputs(parts[i].text, out);
         }
     }
 }
 
-/* Writes the page. Only the template is searched for names: @@ in inserted text stays. */
+/* Writes the page. Only the frame is searched for names: @@ in inserted text stays. */
 static int put_page(FILE *out, const void *context, struct carm_err *err)
 {
     const struct content *content = context;
-    const struct page *page = content->page;
-    const char *at = page->html;
+    const char *at = carm_asset_plot_frame;
     (void)err; /* the opener of the stream checks its errors */
     for (;;) {
         const char *open = strstr(at, "@@");
@@ -99,7 +90,7 @@ static int put_page(FILE *out, const void *context, struct carm_err *err)
             break;
         }
         fwrite(at, 1, (size_t)(open - at), out);
-        put_part(out, page, open + 2, (size_t)(close - open - 2), content->data);
+        put_part(out, content->parts, open + 2, (size_t)(close - open - 2), content->data);
         at = close + 2;
     }
     fputs(at, out);
@@ -109,6 +100,6 @@ static int put_page(FILE *out, const void *context, struct carm_err *err)
 int carm_report_write(enum carm_report_kind kind, const char *data, const char *path,
                       struct carm_err *err)
 {
-    const struct content content = {&pages[kind], data};
+    const struct content content = {pages[kind], data};
     return carm_outfile_print(strcmp(path, "-") == 0 ? NULL : path, put_page, &content, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pages of `carm report` and `carm fleet report`: plots/page/report/page.html or plots/page/fleet/page.html with style,
- * scripts and data in their places. */
+/* The pages of `carm report`, `carm fleet report` and `carm compare --history`: plots/page/frame.html with the page.html,
+ * style and scripts of the kind, and the data, in their places. */
 #pragma once
 
 #include "base/err.h"

@@ -268,7 +268,7 @@ TEST(a_model_with_itself)
             assert_int_equal(c->sets[s].rows[i].order, i);
         }
     }
-    assert_int_equal(carm_compare_count(c, CARM_COMPARE_EQUAL), 2 * 9);
+    assert_int_equal(carm_compare_counts(c).of[CARM_COMPARE_EQUAL], 2 * 9);
     assert_int_equal(carm_compare_drops(c, 0.0, false, &worst), 0);
     assert_null(worst.row);
 }
@@ -294,7 +294,7 @@ TEST(every_kind_of_roof)
     assert_near(peak->diffs[1].change, -0.5, 1e-12);
     assert_near(peak->values[0].lo, 0.999 * 20e9, 1.0);
     assert_near(peak->values[1].lo, 10e9, 1e-3);
-    assert_int_equal(carm_compare_count(c, CARM_COMPARE_SIGNIFICANT), 5);
+    assert_int_equal(carm_compare_counts(c).of[CARM_COMPARE_SIGNIFICANT], 5);
     /* the worst first, then what is equal in the file's order */
     const struct carm_compare_row *rows = c->sets[0].rows;
     assert_string_equal(rows[0].name, "DRAM peak");
@@ -368,7 +368,7 @@ TEST(what_is_not_shared)
     assert_true(find(c, 0, CARM_COMPARE_MEMORY, "L4 2:1")->values[0].rate == 0.0);
     assert_int_equal(find(c, 0, CARM_COMPARE_CEILING, "in-core: tlp add")->diffs[1].verdict,
                      CARM_COMPARE_ABSENT);
-    assert_int_equal(carm_compare_count(c, CARM_COMPARE_ABSENT), 3);
+    assert_int_equal(carm_compare_counts(c).of[CARM_COMPARE_ABSENT], 3);
     assert_int_equal(c->sets[0].rows[6].diffs[1].verdict, CARM_COMPARE_EQUAL);
     assert_int_equal(c->sets[0].rows[7].diffs[1].verdict, CARM_COMPARE_ABSENT); /* last */
 
@@ -449,7 +449,7 @@ TEST(drops)
     assert_int_equal(carm_compare_drops(c, 0.0601, false, &worst), 1);
     assert_int_equal(carm_compare_drops(c, 0.1201, false, &worst), 0);
     assert_null(worst.row);
-    assert_int_equal(carm_compare_count(c, CARM_COMPARE_DISTURBED), 1);
+    assert_int_equal(carm_compare_counts(c).of[CARM_COMPARE_DISTURBED], 1);
     b.roofs[0].compute[0].clock_hz *= 0.94; /* one of the two by the clock alone */
     c = compare(&a.model, &b.model, -1.0);
     assert_int_equal(carm_compare_drops(c, 0.0, false, &worst), 2);

@@ -269,12 +269,13 @@ TEST_BETWEEN(rows, set_up, NULL)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%zu %s %zu, ", n,
                        n ? worst.row->name : "-", worst.model);
     }
-    (void)snprintf(
-        text + strlen(text), sizeof text - strlen(text),
-        "%zu %zu %zu %zu, %zu by rounds, %zu per cycle", carm_compare_count(c, CARM_COMPARE_ABSENT),
-        carm_compare_count(c, CARM_COMPARE_DISTURBED), carm_compare_count(c, CARM_COMPARE_EQUAL),
-        carm_compare_count(c, CARM_COMPARE_SIGNIFICANT), carm_compare_by_rounds(c),
-        carm_compare_same_per_cycle(c));
+    (void)snprintf(text + strlen(text), sizeof text - strlen(text),
+                   "%zu %zu %zu %zu, %zu by rounds, %zu per cycle",
+                   carm_compare_counts(c).of[CARM_COMPARE_ABSENT],
+                   carm_compare_counts(c).of[CARM_COMPARE_DISTURBED],
+                   carm_compare_counts(c).of[CARM_COMPARE_EQUAL],
+                   carm_compare_counts(c).of[CARM_COMPARE_SIGNIFICANT],
+                   carm_compare_counts(c).by_rounds, carm_compare_counts(c).same_per_cycle);
     assert_string_equal(
         text,
         "15 DRAM 2:1 1, 13 DRAM 2:1 1, 13 DRAM 2:1 1, 1 DRAM 2:1 1, 0 - 0, 0 - 0, 11 3 6 20, 4 by rounds, 2 per cycle");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/file/sol/draft.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "models/sol/equation.h"
 
 enum { RANK_MAX = 64 }; /* most dimensions of a tensor, as in PyTorch */
@@ -88,10 +88,7 @@ int carm_sol_draft_refuse(const struct carm_sol_draft *draft, const struct carm_
                           uint32_t line, const char *format, ...)
 {
     char reason[256];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(reason, sizeof reason, format, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(reason, format);
     return carm_yaml_refuse(draft->yaml, line ? line : layer->line, draft->err, "layer %.60s: %s",
                             draft->names.text + layer->id, reason);
 }

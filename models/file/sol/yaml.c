@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 /* Largest input without an item: libyaml buffers a whole scalar. Comments and blank lines count, too. */
 enum { SILENCE_MAX = 4 << 20 };
@@ -61,10 +61,7 @@ int carm_yaml_refuse(const struct carm_yaml *yaml, size_t line, struct carm_err 
                      const char *format, ...)
 {
     char reason[320];
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(reason, sizeof reason, format, ap);
-    va_end(ap);
+    CARM_TEXT_OF_ARGS(reason, format);
     blank_controls(reason);
     return carm_fail(err, CARM_EFORMAT, "%.160s, line %zu: %s", yaml->name, line, reason);
 }
