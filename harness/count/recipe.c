@@ -393,19 +393,22 @@ void carm_recipe_free(struct carm_recipe *recipe)
 
 /* ---- which recipe ---- */
 
+__attribute__((weak)) void carm_cpuid_leaf(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+    __cpuid_count(leaf, subleaf, out[0], out[1], out[2], out[3]);
+}
+
 void carm_cpuid_read(struct carm_cpuid *id)
 {
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
+    uint32_t reg[4];
     memset(id, 0, sizeof *id);
-    __cpuid(0, a, b, c, d);
-    memcpy(id->vendor, &b, 4);
-    memcpy(id->vendor + 4, &d, 4);
-    memcpy(id->vendor + 8, &c, 4);
+    carm_cpuid_leaf(0, 0, reg);
+    memcpy(id->vendor, &reg[1], 4);
+    memcpy(id->vendor + 4, &reg[3], 4);
+    memcpy(id->vendor + 8, &reg[2], 4);
 
-    __cpuid(1, a, b, c, d);
+    carm_cpuid_leaf(1, 0, reg);
+    const uint32_t a = reg[0];
     id->family = (int)((a >> 8) & 15);
     id->model = (int)((a >> 4) & 15);
     if (id->family == 15 || id->family == 6) {

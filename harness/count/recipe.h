@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "harness/count/quantities.h"
@@ -78,6 +79,9 @@ struct carm_cpuid {
     char vendor[16];   /* "GenuineIntel", "AuthenticAMD", ... */
     int family, model; /* as displayed; in a virtual machine possibly false */
 };
+
+/* One leaf of CPUID: EAX, EBX, ECX and EDX. A test replaces it by a planted processor. */
+void carm_cpuid_leaf(uint32_t leaf, uint32_t subleaf, uint32_t out[4]);
 
 /* source: Intel SDM vol. 2A, CPUID leaves 0 and 1; AMD APM vol. 3, appendix E */
 void carm_cpuid_read(struct carm_cpuid *id);

@@ -10,8 +10,7 @@
 
 #include "harness/count/recipe.h"
 
-/* Which register states the OS saves (Intel SDM vol. 1, 13.3). Only where OSXSAVE is set. */
-static uint64_t read_xcr0(void)
+__attribute__((weak)) uint64_t carm_cpu_xcr0(void)
 {
     uint32_t lo = 0;
     uint32_t hi = 0;
@@ -19,9 +18,15 @@ static uint64_t read_xcr0(void)
     return ((uint64_t)hi << 32) | lo;
 }
 
-static void put4(char *at, unsigned value)
+/* A leaf of CPUID; all zero beyond the last one of its range. */
+static void read_leaf(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
-    memcpy(at, &value, 4);
+    carm_cpuid_leaf(leaf & 0x80000000U, 0, out);
+    if (out[0] < leaf) {
+        memset(out, 0, 4 * sizeof *out);
+    } else {
+        carm_cpuid_leaf(leaf, subleaf, out);
+    }
 }
 
 void carm_cpu_trim(char brand[64])
@@ -35,16 +40,16 @@ void carm_cpu_trim(char brand[64])
 
 static void read_brand(char brand[64], const char *vendor)
 {
-    unsigned r[4];
+    uint32_t reg[4];
     memset(brand, 0, 64);
-    for (unsigned i = 0; i < 3; i++) {
-        if (!__get_cpuid(0x80000002U + i, &r[0], &r[1], &r[2], &r[3])) {
-            snprintf(brand, 64, "%s", vendor);
-            return;
-        }
-        memcpy(brand + (size_t)16 * i, r, 16);
+    for (uint32_t i = 0; i < 3; i++) {
+        read_leaf(0x80000002U + i, 0, reg);
+        memcpy(brand + i * sizeof reg, reg, sizeof reg);
     }
     carm_cpu_trim(brand);
+    if (!*brand) {
+        snprintf(brand, 64, "%s", vendor);
+    }
 }
 
 static void read_hypervisor(char name[48])
@@ -55,18 +60,13 @@ static void read_hypervisor(char name[48])
                  {"VMwareVMware", "VMware"},    {"XenVMMXenVMM", "Xen"},
                  {"bhyve bhyve ", "bhyve"},     {"TCGTCGTCGTCG", "QEMU TCG"},
                  {"VBoxVBoxVBox", "VirtualBox"}};
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
+    uint32_t reg[4];
     char id[13] = "";
-    __cpuid(0x40000000, a, b, c, d);
-    put4(id, b);
-    put4(id + 4, c);
-    put4(id + 8, d);
+    carm_cpuid_leaf(0x40000000, 0, reg);
+    memcpy(id, &reg[1], sizeof id - 1);
     snprintf(name, 48, "unknown");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strncmp(id, known[i].id, 12) == 0) {
+        if (strcmp(id, known[i].id) == 0) {
             snprintf(name, 48, "%s", known[i].name);
         }
     }
@@ -98,61 +98,48 @@ bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4])
 }
 
 /* Whether tiles may be used, by their size and by Linux. */
-static bool has_tiles(unsigned max_leaf)
+static bool has_tiles(void)
 {
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 }; /* linux/arch/x86 */
     uint32_t palette[4];
     uint32_t product[4];
-    if (max_leaf < 0x1e) {
-        return false;
-    }
-    __cpuid_count(0x1d, 1, palette[0], palette[1], palette[2], palette[3]);
-    __cpuid_count(0x1e, 0, product[0], product[1], product[2], product[3]);
+    read_leaf(0x1d, 1, palette);
+    read_leaf(0x1e, 0, product);
     return carm_cpu_fits_tiles(palette, product) &&
            syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 
 void carm_cpu_read(struct carm_cpu *cpu)
 {
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
     struct carm_cpuid id;
+    uint32_t leaf1[4], leaf7[4], leaf7_1[4], flags[4], power[4];
     carm_cpuid_read(&id);
     memset(cpu, 0, sizeof *cpu);
     memcpy(cpu->vendor, id.vendor, sizeof cpu->vendor);
     cpu->family = id.family;
     cpu->model = id.model;
     read_brand(cpu->brand, cpu->vendor);
-
-    __cpuid(0, a, b, c, d);
-    const unsigned max_leaf = a;
-    __cpuid(1, a, b, c, d);
-    const unsigned leaf1_c = c;
-    if (leaf1_c & (1U << 31)) {
+    read_leaf(1, 0, leaf1);
+    if (leaf1[2] & (1U << 31)) {
         read_hypervisor(cpu->hypervisor);
     }
-    const uint64_t xcr0 = leaf1_c & bit_OSXSAVE ? read_xcr0() : 0;
-    struct carm_cpu_bits has = {.xcr0 = xcr0, .leaf1_ecx = leaf1_c};
-    if (max_leaf >= 7) {
-        __cpuid_count(7, 0, a, has.leaf7_ebx, has.leaf7_ecx, has.leaf7_edx);
-        if (a >= 1) {
-            __cpuid_count(7, 1, has.leaf7_1_eax, b, c, d);
-        }
-    }
+    read_leaf(7, 0, leaf7);
+    read_leaf(7, 1, leaf7_1);
+    cpu->has = (struct carm_cpu_bits){.xcr0 = leaf1[2] & bit_OSXSAVE ? carm_cpu_xcr0() : 0,
+                                      .leaf1_ecx = leaf1[2],
+                                      .leaf7_ebx = leaf7[1],
+                                      .leaf7_ecx = leaf7[2],
+                                      .leaf7_edx = leaf7[3],
+                                      .leaf7_1_eax = leaf7[0] >= 1 ? leaf7_1[0] : 0};
     for (int i = 0; i < CARM_ISA_COUNT; i++) {
-        cpu->isa[i] = has_bits(&has, &carm_isas[i].needs);
+        cpu->isa[i] = carm_cpu_has_bits(cpu, &carm_isas[i].needs);
     }
-    cpu->isa[CARM_AMX] = cpu->isa[CARM_AMX] && has_tiles(max_leaf);
-    cpu->has = has;
-    cpu->fma = cpu->isa[CARM_AVX] && (leaf1_c & bit_FMA);
-    if (__get_cpuid(0x80000001U, &a, &b, &c, &d)) {
-        cpu->rdtscp = (d >> 27) & 1;
-    }
-    if (__get_cpuid(0x80000007U, &a, &b, &c, &d)) {
-        cpu->invariant_tsc = (d >> 8) & 1;
-    }
+    cpu->isa[CARM_AMX] = cpu->isa[CARM_AMX] && has_tiles();
+    cpu->fma = cpu->isa[CARM_AVX] && (leaf1[2] & bit_FMA);
+    read_leaf(0x80000001U, 0, flags);
+    cpu->rdtscp = (flags[3] >> 27) & 1;
+    read_leaf(0x80000007U, 0, power);
+    cpu->invariant_tsc = (power[3] >> 8) & 1;
 }
 
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu)

@@ -24,6 +24,9 @@ struct carm_cpu {
  * process executes do not inherit the permission. */
 void carm_cpu_read(struct carm_cpu *cpu);
 
+/* Which register states the OS saves (Intel SDM vol. 1, 13.3). Only where OSXSAVE is set. A test replaces it. */
+uint64_t carm_cpu_xcr0(void);
+
 /* Whether tiles have the size that test codes configure.
  * palette  eax, ebx, ecx, edx of CPUID leaf 0x1d, subleaf 1
  * product  the same registers of leaf 0x1e: limits of products */

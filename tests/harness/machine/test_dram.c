@@ -80,6 +80,10 @@ TEST_BETWEEN(what_lacks_is_told, reset, NULL)
         carm_dram_close(d);
         carm_counters_close(c);
     }
+    assert_int_equal(setenv("CARM_UARCH", "none-such", 1), 0);
+    assert_refused(carm_dram_open(&d, &(struct carm_cpu){.family = 6}, &err), -CARM_ENOTSUP,
+                   "none-such");
+    assert_int_equal(unsetenv("CARM_UARCH"), 0);
     c = hand_open(CARM_PROVIDER_PAPI, &r);
     fake->units = 0;
     assert_refused(carm_dram_open_with(&d, c, &err), -CARM_ENOTSUP, "No uncore PMUs found");

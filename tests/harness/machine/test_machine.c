@@ -97,18 +97,6 @@ TEST(refuses_what_does_not_fit)
     assert_true(carm_memory_available() <= carm_memory_total());
 }
 
-/* ---- clock ---- */
-
-TEST(clocks_agree)
-{
-    assert_true(tsc.tsc_hz > 1e8 && tsc.tsc_hz < 1e10);
-    /* two chains of known latency, one clock: 3 cycles against 1. A ratio within one run. */
-    assert_near(tsc.chain_ratio, 3.0, 0.3);
-    assert_int_equal(tsc.imul_cycles, 3);
-    assert_true(tsc.core_hz > 1e8 && tsc.core_hz < 1e10);
-    assert_true(tsc.tick_quantum >= 1.0 && tsc.tick_quantum < 1000.0);
-}
-
 /* ---- engine ---- */
 
 /* Windows tile the working set: none overlaps, none reaches past it, all are whole iterations. */
@@ -388,37 +376,6 @@ TEST(threads_count_by_themselves)
     carm_team_use(team, 1);
     carm_team_separate(team, true);
     assert_false(team->separate); /* of one thread there is nothing to take apart */
-}
-
-TEST(widths_that_repeat_count)
-{
-    struct carm_widths w = {.n = 0};
-    assert_near(carm_widths_full(&w), 0.0, 0.0);
-    for (int i = 0; i < 7; i++) {
-        carm_widths_add(&w, 5.52);
-    }
-    assert_near(carm_widths_full(&w), 0.0, 0.0); /* too few to be believed */
-    carm_widths_add(&w, 5.52);
-    assert_near(carm_widths_full(&w), 5.525, 1e-9);
-    for (int i = 0; i < 800; i++) {
-        carm_widths_add(&w, 3.2);
-    }
-    assert_near(carm_widths_full(&w), 3.225, 1e-9); /* 8 of 808 may be readings gone wrong ... */
-    for (int i = 0; i < 8; i++) {
-        carm_widths_add(&w, 5.52);
-    }
-    assert_near(carm_widths_full(&w), 5.525, 1e-9); /* ... 16 are not */
-    for (int i = 0; i < 6; i++) {
-        carm_widths_add(&w, 9.0);
-        carm_widths_add(&w, -1.0); /* no widths at all */
-        carm_widths_add(&w, 1e9);
-    }
-    assert_near(carm_widths_full(&w), 5.525, 1e-9);
-    w = (struct carm_widths){.n = 0};
-    for (int i = 0; i < 4000; i++) { /* a tenth of them, spread over many bins, is no width */
-        carm_widths_add(&w, i % 10 ? 5.52 : 6.0 + 0.002 * i);
-    }
-    assert_near(carm_widths_full(&w), 5.525, 1e-9);
 }
 
 /* A team of two in which one works, then both: the other sleeps and is not waited for. */

@@ -2,6 +2,7 @@
 /* Order statistics: closed forms, and an interval that covers the truth as often as it says. */
 #include <gsl/gsl_randist.h>
 
+#include "harness/machine/probe.h"
 #include "harness/machine/stats.h"
 #include "tests/random.h"
 
@@ -77,4 +78,46 @@ TEST(interval_has_its_ranks)
         assert_near(s.ci_lo, rows[i].lo, 0.0);
         assert_near(s.ci_hi, rows[i].hi, 0.0);
     }
+}
+
+/* The widest bins of three that have 8 samples, and one more for each 200 of all; of them and their two neighbours below,
+ * the fullest. */
+TEST(widths_that_repeat_count)
+{
+    static const struct {
+        unsigned seen[3][2]; /* bins of 1/20: their samples */
+        double full;
+    } rows[] = {{{{110, 7}}, 0.0},
+                {{{110, 8}}, 5.525},
+                {{{110, 3}, {111, 3}, {112, 2}}, 5.525},
+                {{{110, 3}, {111, 3}, {113, 2}}, 0.0},
+                {{{110, 2}, {112, 6}}, 5.625},
+                {{{112, 8}, {110, 20}, {109, 30}}, 5.525},
+                {{{112, 8}, {111, 8}}, 5.625},
+                {{{64, 192}, {110, 8}}, 3.225},
+                {{{64, 191}, {110, 9}}, 5.525},
+                {{{64, 9000}, {110, 52}}, 3.225},
+                {{{64, 9000}, {110, 53}}, 5.525},
+                {{{319, 8}}, 15.975},
+                {{{319, 8}, {314, 9}}, 15.975},
+                {{{1, 8}}, 0.075},
+                {{{1, 8}, {0, 20}}, 0.025},
+                {{{0, 8}}, 0.0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_widths w = {.n = 0};
+        for (int k = 0; k < 3; k++) {
+            for (unsigned n = 0; n < rows[i].seen[k][1]; n++) {
+                carm_widths_add(&w, (rows[i].seen[k][0] + 0.5) / 20.0);
+            }
+        }
+        fail_if(fabs(carm_widths_full(&w) - rows[i].full) > 1e-9, "row %zu: %g", i,
+                carm_widths_full(&w));
+    }
+    static const double widths[] = {0.0, 15.99, 16.0, -0.001, -1.0, 1e9};
+    struct carm_widths w = {.n = 0};
+    for (size_t i = 0; i < 6; i++) { /* two are widths */
+        carm_widths_add(&w, widths[i]);
+        assert_int_equal(w.n, i < 2 ? i + 1 : 2);
+    }
+    assert_true(w.seen[0] == 1 && w.seen[319] == 1);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What turns ticks into rates, by stamps that the tests write, and what a deadline leaves of a run. A time decides
  * nothing but whether a wait ends at all. */
+#include <cpuid.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>
 
+#include "harness/count/recipe.h"
 #include "harness/machine/cpu.h"
 
 #include "harness/machine/measure.h"
@@ -631,7 +633,9 @@ TEST(chains_become_a_clock)
                 {3.6, 3, 3e9 * 3 / 3.6},
                 {1.0, 1, 3e9},
                 {0.4, 3, 3e9 * 3 / 0.4},
-                {4.95, 5, 3e9 * 5 / 4.95}};
+                {4.95, 5, 3e9 * 5 / 4.95},
+                {4.099, 4, 3e9 * 4 / 4.099},
+                {4.101, 3, 3e9 * 3 / 4.101}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct carm_clock c = {.tsc_hz = 2e9};
         carm_clock_settle(&c, 1.5 * 3 / rows[i].cycles, 1.5);
@@ -643,8 +647,17 @@ TEST(chains_become_a_clock)
 
 static const char
     *sources; /* what the kernel lists as clock sources; "" = no list, NULL = its own */
-static size_t naps;
-static long nap_ns;
+static bool old_processor; /* no rdtscp, no invariant TSC */
+
+/* Planted wall time, which advances at hz[] of the TSC in the first, second ... stretch. Of each 16 readings one is taken at
+ * once, and the others early or late by 100 us. */
+static struct {
+    bool on;
+    double ns, hz[6];
+    uint64_t at;
+    size_t naps, readings;
+    long nap_ns;
+} wall;
 
 /* In place of the library's. */
 FILE *fopen(const char *path, const char *mode)
@@ -667,13 +680,51 @@ int nanosleep(const struct timespec *time, struct timespec *left)
     if (found) {
         memcpy(&real, &found, sizeof real);
     }
-    naps++;
-    nap_ns = 1000000000 * time->tv_sec + time->tv_nsec;
+    wall.naps++;
+    wall.nap_ns = 1000000000 * time->tv_sec + time->tv_nsec;
     return real(time, left);
 }
 
+static void wait_ticks(double ticks)
+{
+    const double begin = (double)carm_clock_now();
+    while ((double)carm_clock_now() - begin < ticks) {
+    }
+}
+
+int clock_gettime(clockid_t id, struct timespec *time)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    void *const found = real ? NULL : dlsym(RTLD_NEXT, "clock_gettime");
+    if (found) {
+        memcpy(&real, &found, sizeof real);
+    }
+    if (!wall.on || id != CLOCK_MONOTONIC_RAW) {
+        return real(id, time);
+    }
+    const size_t k = wall.readings++;
+    const size_t stretches = k / 32 + (k % 32 > k / 32 * 2 % 10); /* that have begun */
+    const double skew = k % 16 == k / 16 % 10 ? 0.0 : 100e-6 * tsc.tsc_hz;
+    wait_ticks(k / 16 % 2 ? skew : 0.0);
+    const uint64_t now = carm_clock_now();
+    wall.ns += (double)(now - wall.at) / wall.hz[stretches % 6] * 1e9;
+    wall.at = now;
+    time->tv_sec = (time_t)(wall.ns / 1e9);
+    time->tv_nsec = (long)(wall.ns - 1e9 * (double)time->tv_sec);
+    wait_ticks(k / 16 % 2 ? 0.0 : skew);
+    return 0;
+}
+
+void carm_cpuid_leaf(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+    __cpuid_count(leaf, subleaf, out[0], out[1], out[2], out[3]);
+    if (old_processor && leaf >= 0x80000001) {
+        out[3] &= ~(leaf == 0x80000001 ? 1U << 27 : 1U << 8);
+    }
+}
+
 /* The kernel lists the TSC as long as it trusts it on all processors; without a list CPUID says whether it is
- * invariant. Five stretches of 8 ms give the frequency. */
+ * invariant. */
 TEST(clocks_are_in_step)
 {
     struct carm_cpu cpu;
@@ -686,17 +737,75 @@ TEST(clocks_are_in_step)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct carm_clock c;
         sources = rows[i].list;
-        naps = 0;
         assert_ok(carm_clock_open(&c, &err));
         sources = NULL;
         assert_int_equal(c.synchronous, rows[i].synchronous);
-        assert_int_equal(naps, 5);
-        assert_int_equal(nap_ns, 8000000);
         assert_near(c.tsc_hz / tsc.tsc_hz, 1.0, 0.01);
         assert_near(c.chain_ratio, 3.0, 0.3);
         assert_int_equal(c.imul_cycles, 3);
         assert_true(c.core_hz > 1e8 && c.core_hz < 1e10);
+        assert_true(c.tick_quantum >= 1.0 && c.tick_quantum < 1000.0);
     }
+    struct carm_clock c;
+    old_processor = true;
+    assert_refused(carm_clock_open(&c, &err), -CARM_ENOTSUP, "no rdtscp");
+    old_processor = false;
+    assert_near(c.tsc_hz, 0.0, 0.0);
+}
+
+/* A planted wall clock: five stretches of 8 ms give the TSC's frequency, their median. A spread of more than 1%, or a
+ * frequency that no processor has, is refused. The first of some tries counts that no other program lengthened. */
+TEST(a_frequency_is_of_five_stretches)
+{
+    static const struct {
+        double hz, other, wanted; /* of two and of three stretches */
+        const char *message;
+    } rows[] = {{2e9, 2.0196e9, 2.0196e9, NULL},
+                {2e9, 2.0203e9, 0.0, "does not run evenly (2.02e+09 Hz, spread 1.0%)"},
+                {1.02e8, 1.02e8, 1.02e8, NULL},
+                {0.98e8, 0.98e8, 0.0, "does not run evenly (9.8e+07 Hz"},
+                {1.96e10, 1.96e10, 1.96e10, NULL},
+                {2.04e10, 2.04e10, 0.0, "does not run evenly (2.04e+10 Hz"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool good = false;
+        struct carm_clock c;
+        for (int tries = 0; tries < 20 && !good; tries++) {
+            const double hz = rows[i].hz, other = rows[i].other;
+            memset(&wall, 0, sizeof wall);
+            memcpy(wall.hz, (double[]){hz, hz, other, other, hz, other}, sizeof wall.hz);
+            wall.ns = 0.99e9;
+            wall.at = carm_clock_now();
+            wall.on = true;
+            err = (struct carm_err){""};
+            const int rc = carm_clock_open(&c, &err);
+            wall.on = false;
+            assert_int_equal(wall.naps, 5);
+            assert_int_equal(wall.nap_ns, 8000000);
+            good = rows[i].message ? rc == -CARM_ENOTSUP && strstr(err.text, rows[i].message)
+                                   : rc == 0 && fabs(c.tsc_hz / rows[i].wanted - 1.0) < 1e-4 &&
+                                         fabs(c.tsc_hz_error - (other - hz) / other) < 1e-4;
+        }
+        fail_if(!good, "row %zu: %g Hz, %g, '%s'", i, c.tsc_hz, c.tsc_hz_error, err.text);
+    }
+}
+
+/* A probe is shorter by what reading the counter takes. The best of some, as interrupts lengthen them. */
+TEST(readings_take_no_time)
+{
+    double ratios[3] = {0.0}, widths[2] = {0.0};
+    const double ticks = 8000.0 / tsc.core_hz * tsc.tsc_hz; /* a third of a chain's */
+    for (int i = 0; i < 20; i++) {
+        ratios[0] = fmax(ratios[0], carm_clock_ratio(0.0, 3));
+        ratios[1] = fmax(ratios[1], carm_clock_ratio(ticks, 3));
+        ratios[2] = fmax(ratios[2], carm_clock_ratio(0.0, 6));
+        widths[0] = fmax(widths[0], carm_probe_width(0.0));
+        widths[1] = fmax(widths[1], carm_probe_width(0.1 * ticks));
+    }
+    assert_near(ratios[0] * tsc.tsc_hz / tsc.core_hz, 1.0, 0.3);
+    assert_true(ratios[1] > 1.2 * ratios[0] && ratios[1] < 2.0 * ratios[0]);
+    assert_near(ratios[2] / ratios[0], 2.0, 0.4);
+    assert_true(widths[1] > 1.02 * widths[0] && widths[1] < 1.5 * widths[0]);
+    assert_in_range(widths[0] / ratios[0], 1, 15); /* slots a cycle */
 }
 
 /* The middle of the tightest of several brackets of the wall time. */
