@@ -102,6 +102,9 @@ static unsigned lanes_of(int w, unsigned element_bytes)
 double carm_runtime_narrow_pipes(const struct carm_roofs *roofs, unsigned lanes)
 {
     const struct carm_compute_roof *peak = carm_roofs_find_plain_peak(roofs);
+    if (!peak) {
+        return 1.0;
+    }
     const double flops = strcmp(peak->op, "fma") == 0 ? 2.0 : 1.0;
     const double instructions = peak->flops_per_cycle / (flops * lanes);
     return instructions > 0.0 && instructions < 1.5 ? 2.0 : 1.0;

@@ -63,6 +63,9 @@ TEST(interval)
     const double same[] = {3 * log(0.1), 4 * log(0.1)},
                  same_squares[] = {3 * log(0.1) * log(0.1), 4 * log(0.1) * log(0.1)};
     assert_near(carm_change_interval(same, same_squares, runs, 1), 0.0, 0.0);
+    /* 0, 0 and 1, 1.2: one degree of freedom, whose t is 12.706; without a number of comparisons too */
+    assert_near(carm_change_interval((double[]){0, 2.2}, (double[]){0, 2.44}, (size_t[]){2, 2}, 0),
+                1.2706, 0.001);
 }
 
 #define TAIL               ",,,,,,,,,\n"
@@ -87,6 +90,10 @@ TEST(times)
     assert_int_equal(verdict(one, one, 0.01), CARM_CHANGE_EQUAL);
     assert_int_equal(verdict(one, wide, 0.01), CARM_CHANGE_UNJUDGED); /* within a factor of 2 */
     assert_int_equal(verdict(one, more, 0.2), CARM_CHANGE_EQUAL);
+    const char *exact =
+        RUN("a", "1") RUN("a", "1"); /* half of the interval is a factor of 1.505, and of 1.497 */
+    assert_int_equal(verdict(exact, RUN("a", "1") RUN("a", "1.0665"), 0.01), CARM_CHANGE_UNJUDGED);
+    assert_int_equal(verdict(exact, RUN("a", "1") RUN("a", "1.0655"), 0.01), CARM_CHANGE_EQUAL);
     assert_int_equal(verdict(one, RUN("a", "9"), 0.01), CARM_CHANGE_UNJUDGED);
     assert_int_equal(verdict(one, "a,1e9,8e9,,stepped," TAIL, 0.01), CARM_CHANGE_UNKNOWN);
 }
@@ -118,22 +125,16 @@ TEST(counts)
     assert_int_equal(p->values[CARM_CHANGE_FLOPS].verdict, CARM_CHANGE_EQUAL);
     assert_int_equal(p->values[CARM_CHANGE_INSTRUCTIONS].verdict, CARM_CHANGE_DIFFERENT);
     assert_int_equal(p->values[CARM_CHANGE_DRAM_BYTES].verdict, CARM_CHANGE_UNKNOWN);
+    assert_near(p->values[CARM_CHANGE_FLOPS].error, -1.0, 0.0);
     carm_changes_close(c);
     /* a count that differs between runs of one file */
-    c = read_both("a,1e9,8e9,1,stepped,100" TAIL "a,1e9,8e9,1,stepped,101" TAIL,
-                  "a,1e9,8e9,1,stepped,100" TAIL, 0.01);
+    c = read_both(
+        "a,1e9,8e9,1,stepped,100,1,0,0,0,0,0,0,0,\na,1e9,8e9,1,stepped,101,1,1,0,0,0,0,0,0,\n",
+        "a,1e9,8e9,1,stepped,100" TAIL, 0.01);
     assert_true(carm_changes_get(c, 0, &first));
     assert_true(first.values[CARM_CHANGE_INSTRUCTIONS].varies);
+    assert_true(first.values[CARM_CHANGE_VECTOR_SHARE].varies);
     carm_changes_close(c);
-}
-
-TEST(refusals)
-{
-    assert_null(read_both(RUN("a", "1"), RUN("b", "1"), 0.01));
-    assert_non_null(strstr(err.text, "no point of the same name"));
-    assert_null(read_both("a,1,1,1,pmu,,,,,,,,,,0\na,1,1,1,pmu,,,,,,,,,,1\n", RUN("a", "1"), 0.01));
-    assert_non_null(strstr(err.text, "rows of several ranks"));
-    assert_int_equal(code, -CARM_EINVAL);
 }
 
 /* A comparison in words. A line for each point has: its runs, its name, its bounds, each quantity as "before>after
@@ -192,6 +193,17 @@ static void assert_told(const char *header, const char *before, const char *afte
     carm_changes_close(c);
 }
 
+TEST(refusals)
+{
+    assert_null(read_both(RUN("a", "1"), RUN("b", "1"), 0.01));
+    assert_non_null(strstr(err.text, "no point of the same name"));
+    assert_told("name", "a\n", "a\n", NULL, NULL);
+    assert_non_null(strstr(err.text, "is missing; found: name"));
+    assert_null(read_both("a,1,1,1,pmu,,,,,,,,,,0\na,1,1,1,pmu,,,,,,,,,,1\n", RUN("a", "1"), 0.01));
+    assert_non_null(strstr(err.text, "rows of several ranks"));
+    assert_int_equal(code, -CARM_EINVAL);
+}
+
 /* Each count changes by a share of its own. A program of one thread that is on a processor for half of its time has the
  * rates of that half. */
 TEST(all_counts)
@@ -217,8 +229,10 @@ TEST(all_counts)
         "l3_bytes=1000>1009(0.009) dram_bytes!1000>1011(0.011) instructions=1000>1000(0)\n");
     /* something from nothing; nothing of nothing; a width or one side that is not known */
     assert_told(
-        header, "a,0,0,,,0,,0,0,0,0,0,0,0,0,stepped,,1,,\nb,8,0,1,,,,4,,0,0,0,0,0,0,stepped,,1,,\n",
-        "a,5,0,,,0,,5,0,0,0,0,0,0,0,stepped,,1,,\nb,8,8,,1,,,4,4,0,0,0,0,0,0,stepped,,1,,\n", NULL,
+        header,
+        "a,0,0,,,0,,0,0,0,0,0,0,0,0,stepped,,1,,\nb,8,0,1,,,,.25,,0,0,0,0,0,0,stepped,,1,,\n",
+        "a,5,0,,,0,,5,0,0,0,0,0,0,0,stepped,,1,,\nb,8,8,,1,,,.25,.25,0,0,0,0,0,0,stepped,,1,,\n",
+        NULL,
         "a 1/1 exact time~1>1(0) performance?-1>5(0) vector_share?-1>0(0) flops!0>5(inf) bytes=0>0(0) dram_bytes=0>0(0)\n"
         "b 1/1 exact time~1>1(0) performance~8>8(0) intensity?-1>1(0) vector_share?-1>0.5(0) flops=8>8(0) bytes!0>8(inf) "
         "l2_bytes?1>-1(0) l3_bytes?-1>1(0)\n");
@@ -229,9 +243,9 @@ TEST(repeated_runs)
 {
     static const char header[] = "name,flops,seconds,counted_by,instructions,asks_for,bytes";
     assert_told(
-        header, "a,8,1,stepped,5,,\na,8,1,stepped,5,,\nb,8,,stepped,5,,\n",
+        header, "a,8,,stepped,5,,\na,8,1,stepped,5,,\na,8,1,stepped,5,,\nb,8,,stepped,5,,\n",
         "b,8,1,stepped,5,the time,\na,8,4,stepped,6,,\na,8,4,stepped,7,,\n", NULL,
-        "a 2/2 exact time!1>4(3)+-0 performance!8>2(-0.75) flops=8>8(0) instructions!v5>6(0.2)\n"
+        "a 3/2 exact time!1>4(3)+-0 performance!8>2(-0.75) flops=8>8(0) instructions!v5>6(0.2)\n"
         "b 1/1 exact asks for the time time?-1>1(0) performance?-1>8(0) flops=8>8(0) instructions=5>5(0)\n");
     /* a time of 1.005 is the same within 1%; performance within that of counters */
     assert_told(
@@ -285,6 +299,12 @@ TEST(programs_of_parts)
         PARTS, "p: f,function,1,h,,600,,,stepped,,\n",
         "p: f,function,1,h,,600,,,stepped,,\np: g,function,1,h,,5,,,pmu,,\n", NULL,
         "p 1/1 summed flops=600>605(0.00833); g 1\np: f 1/1 exact part flops=600>600(0)\n1 alone: p: g part\n");
+    assert_told(
+        "name,kind,flops,bytes,l2_bytes,l3_bytes,dram_bytes,seconds",
+        "p: f,function,1,20,30,40,50,\np: g,function,1,2,3,4,5,\n",
+        "p: f,function,1,20,30,40,50,\np: g,function,1,4,6,8,5,\n", "p",
+        "p 1/1 summed intensity!0.09091>0.08333(-0.0833) flops=2>2(0) bytes!22>24(0.0909) l2_bytes!33>36(0.0909) "
+        "l3_bytes!44>48(0.0909) dram_bytes=55>55(0)\n");
     assert_told(PARTS, "p: f,function,1,h,0,6,,,stepped,,\np: g,function,1,h,1,6,,,stepped,,\n",
                 "p: f,function,1,h,0,6,,,stepped,,\n", NULL, NULL);
     assert_non_null(
@@ -296,12 +316,12 @@ TEST(programs_of_parts)
 TEST(names_alone)
 {
     static const char text[] =
-        "p: f,function,1,,,60,,,pmu,,\nq,,,,,5,,,pmu,,\nq: f,function,1,,,1,,,pmu,,\nr,,,,,2,,,pmu,,\n";
+        "p: f,function,1,,,60,,,pmu,,\nq/q,,,,,5,,,pmu,,\nq/q: f,function,1,,,1,,,pmu,,\nr,,,,,2,,,pmu,,\n";
     assert_told(PARTS, text, text, "p", "p 1/1 summed flops=60>60(0)\n");
     assert_told(PARTS, text, text, "q*",
-                "q 2/2 summed flops=v5>5(0)\nq: f 1/1 part flops=1>1(0)\n");
+                "q/q 2/2 summed flops=v5>5(0)\nq/q: f 1/1 part flops=1>1(0)\n");
     assert_told(PARTS, text, text, "*: f",
-                "p: f 1/1 part flops=60>60(0)\nq: f 1/1 part flops=1>1(0)\n");
+                "p: f 1/1 part flops=60>60(0)\nq/q: f 1/1 part flops=1>1(0)\n");
     assert_told(
         "name,bytes,seconds,flops", "a,,,1\nb,,,2\nc,,,3", "d,,,1\nb,,,2\nc,,,30", NULL,
         "b 1/1 flops=2>2(0)\nc 1/1 flops!3>30(9)\n0 alone: a\ncut off\n1 alone: d\ncut off\n");
@@ -316,7 +336,7 @@ TEST(moved_loops)
     } cases[] = {
         {L("a.c:9", "1") L("a.c:10", "2"), L("a.c:12", "20") L("a.c:11", "10"),
          "p: f loop a.c:9 1/1 part flops!1>10(9)\np: f loop a.c:10 1/1 part flops!2>20(9)\n"},
-        {L("a.c:9 +0x90", "1") L("a.c:9 +0xa", "2"), L("a.c:9 +0x200", "10") L("a.c:9 +0xf", "20"),
+        {L("a.c:9 +0x90", "1") L("a.c:9 +0xa", "2"), L("a.c:9 +0xf", "20") L("a.c:9 +0x200", "10"),
          "p: f loop a.c:9 +0x90 1/1 part flops!1>10(9)\np: f loop a.c:9 +0xa 1/1 part flops!2>20(9)\n"},
         {L("+0x90", "1") L("+0x9", "2"), L("+0x100", "10") L("+0x91", "20"),
          "p: f loop +0x90 1/1 part flops!1>10(9)\np: f loop +0x9 1/1 part flops!2>20(9)\n"},
@@ -392,11 +412,11 @@ TEST(causes)
              P("init +0x20 [l.so]", "function", "1") P("init +0xa0 [l.so]", "function", "12"),
          "app+0x80 loop +0x8 0.5, init +0x90 [l.so] 0.5"},
         /* ... and one that is new */
-        {P("app+0x10", "function", "5") P("app+0x80", "function", "7")
-             P("app+0xc0", "function", "90"),
-         P("app+0x10", "function", "5") P("app+0x80", "function", "17")
-             P("app+0xc0", "function", "10") P("app+0xd0", "function", "90"),
-         "app 1"},
+        {P("init +0x10", "function", "5") P("init +0x80", "function", "7")
+             P("init +0xc0", "function", "90"),
+         P("init +0x10", "function", "5") P("init +0x80", "function", "17")
+             P("init +0xc0", "function", "10") P("init +0xd0", "function", "90"),
+         "init 1"},
         /* a new loop alone is named */
         {P("f loop x.c:1", "loop", "100"),
          P("f loop x.c:1", "loop", "100") P("f loop x.c:5", "loop", "50"), "f loop x.c:5 1"},
@@ -419,17 +439,21 @@ TEST(places)
                                                {.level = "L2", .ldst = "2:1", .bandwidth = 500},
                                                {.level = "DRAM", .ldst = "2:1", .bandwidth = 100}};
     static struct carm_compute_roof compute[] = {{.op = "fma", .rate = 400}};
-    static struct carm_roofs roofs = {.isa = "avx2",
-                                      .precision = "dp",
-                                      .threads = 1,
-                                      .memory = memory,
-                                      .nmemory = 3,
-                                      .compute = compute,
-                                      .ncompute = 1,
-                                      .dram_peak = {.bandwidth = 200, .code = "A"}};
+    static struct carm_compute_roof single[] = {{.op = "fma", .rate = 1600}};
+    static struct carm_roofs roofs[2] = {{.isa = "avx2",
+                                          .precision = "dp",
+                                          .threads = 1,
+                                          .memory = memory,
+                                          .nmemory = 3,
+                                          .compute = compute,
+                                          .ncompute = 1,
+                                          .dram_peak = {.bandwidth = 200, .code = "A"}}};
     static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}, {.level = "DRAM"}};
     static const struct carm_model model = {
-        .config = {.ldst = "2:1"}, .levels = levels, .nlevels = 3, .roofs = &roofs, .nroofs = 1};
+        .config = {.ldst = "2:1"}, .levels = levels, .nlevels = 3, .roofs = roofs, .nroofs = 2};
+    roofs[1] = roofs[0];
+    roofs[1].compute = single;
+    (void)strcpy(roofs[1].precision, "sp");
     struct carm_changes *c = read_all(
         "name,flops,bytes,dram_bytes,seconds,isa,precision,threads,counted_by",
         "a,45,450,90,1,avx2,dp,1,stepped\nb,300,200,,1,avx2,dp,1,stepped\nc,5,50,,1,avx2,dp,1,stepped\n"

@@ -7,7 +7,7 @@ enum { DP = CARM_RUNMIX_DP, SP = CARM_RUNMIX_SP };
 
 /* Peak 80 (fma), add and mul 40 flop/s; avx2 beside it with 50; DRAM 12 byte/s. */
 static struct carm_compute_roof wide[] = {
-    {.op = "fma", .rate = 80}, {.op = "add", .rate = 40}, {.op = "mul", .rate = 40}};
+    {.op = "fma", .rate = 80}, {.op = "add", .rate = 40}, {.op = "mul", .rate = 40}, {.op = "mad"}};
 static struct carm_compute_roof narrow[] = {{.op = "fma", .rate = 50}};
 static struct carm_ceiling_roof ceilings[] = {
     {.group = CARM_CEILING_IN_CORE, .name = "tlp add", .rate = 1},
@@ -17,11 +17,14 @@ static struct carm_ceiling_roof ceilings[] = {
     {.group = CARM_CEILING_IN_CORE, .name = "simd16 fma", .rate = 20},
     {.group = CARM_CEILING_IN_CORE, .name = "simd32 fma", .rate = 0, .note = "not measured"},
     {.group = CARM_CEILING_MIX, .name = "fp 1/2", .rate = 60},
+    {.group = CARM_CEILING_MIX, .name = "another", .rate = 99},
     {.group = CARM_CEILING_MIX, .name = "fp 1", .rate = 80},
     {.group = CARM_CEILING_MIX, .name = "fp 1/4", .rate = 30},
     {.group = CARM_CEILING_MEMORY, .name = "dot", .rate = 11},
     {.group = CARM_CEILING_MEMORY, .name = "small set", .rate = 15},
     {.group = CARM_CEILING_MEMORY, .name = "dot no-prefetch", .rate = 9},
+    {.group = CARM_CEILING_MIX, .name = "fp 1/8", .note = "not measured"},
+    {.group = CARM_CEILING_IN_CORE, .name = "fp 1/8", .rate = 70},
 };
 enum { NCEILINGS = sizeof ceilings / sizeof *ceilings };
 static struct carm_roofs sets[2];
@@ -107,6 +110,25 @@ TEST_BETWEEN(without_ceilings_lanes_scale, set_up, NULL)
     mix.q[DP + 1] = 0;
     mix.q[DP + 3] = 100;
     assert_rate(find(CARM_RUNTIME_SIMD, 100), 80.0);
+    (void)strcpy(sets[0].isa, "rvv"); /* unknown ones are widest */
+    assert_rate(find(CARM_RUNTIME_SIMD, 100), 80.0);
+    mix.q[DP + 2] = 100;
+    assert_rate(find(CARM_RUNTIME_SIMD, 200), 2 / (1.0 / 40 + 1.0 / 80));
+    sets[0].ncompute = 0;
+    assert_string_equal(find(CARM_RUNTIME_SIMD, 200)->how,
+                        "none of its flops have the roofs' precision");
+    set_up(NULL); /* the first set of a model, and the first ceiling */
+    mix.q[DP + 2] = 100;
+    model.roofs = sets + 1;
+    model.nroofs = 1;
+    assert_rate(find(CARM_RUNTIME_SIMD, 100), 50.0);
+    mix.q[DP + 2] = 0;
+    mix.q[DP] = 100;
+    sets[0].ceilings = ceilings + 2;
+    sets[0].nceilings = 1;
+    assert_rate(find(CARM_RUNTIME_SIMD, 100), 8.0);
+    (void)strcpy(sets[0].isa, "scalar");
+    assert_rate(find(CARM_RUNTIME_SIMD, 100), 80.0);
 }
 
 /* 16 flops a cycle are one FMA of 8 lanes: cores that split it, or fuse two units for it, start two of the
@@ -123,8 +145,10 @@ TEST_BETWEEN(one_wide_instruction_a_cycle, set_up, NULL)
     mix.q[DP + 2] = 0;
     mix.q[DP] = 100;
     assert_near(find(CARM_RUNTIME_SIMD, 100)->rate, 80.0 / 4, 1e-9);
-    fma[0].flops_per_cycle = 32;
-    assert_near(find(CARM_RUNTIME_SIMD, 100)->rate, 80.0 / 8, 1e-9);
+    for (int cycle = 24; cycle <= 32; cycle += 8) { /* from one and a half on */
+        fma[0].flops_per_cycle = cycle;
+        assert_near(find(CARM_RUNTIME_SIMD, 100)->rate, 80.0 / 8, 1e-9);
+    }
 }
 
 TEST_BETWEEN(unknown_widths_are_not_guessed, set_up, NULL)
@@ -173,8 +197,8 @@ TEST_BETWEEN(pairs_have_the_rate_of_mad, set_up, NULL)
     assert_rate(find(CARM_RUNTIME_BALANCE, 10), 10 / (8.0 / 60 + 2.0 / 40));
     sets[0].ncompute = 3; /* no mul: pairs do without it, more multiplies do not */
     assert_rate(find(CARM_RUNTIME_BALANCE, 10), 10 / (8.0 / 60 + 2.0 / 40));
-    put_ops(10, 4, 6, 0);
-    assert_false(find(CARM_RUNTIME_BALANCE, 10)->known);
+    put_ops(1, 0.4, 0.6, 0);
+    assert_false(find(CARM_RUNTIME_BALANCE, 1)->known);
     /* ceilings in place of roofs */
     (void)strcpy(sets[0].isa, "sse");
     sets[0].ncompute = 1;
@@ -188,10 +212,10 @@ TEST_BETWEEN(pairs_have_the_rate_of_mad, set_up, NULL)
 /* mad twice as fast as add: adds have their own units, and go on beside multiplies and FMAs. */
 TEST_BETWEEN(adds_beside_the_rest, set_up, NULL)
 {
-    static struct carm_compute_roof roofs[] = {{.op = "fma", .rate = 80},
-                                               {.op = "mad", .rate = 80},
-                                               {.op = "add", .rate = 40},
-                                               {.op = "mul", .rate = 40}};
+    struct carm_compute_roof roofs[] = {{.op = "fma", .rate = 80},
+                                        {.op = "mad", .rate = 80},
+                                        {.op = "add", .rate = 40},
+                                        {.op = "mul", .rate = 40}};
     sets[0].compute = roofs;
     sets[0].ncompute = 4;
     put_ops(10, 5, 0, 5); /* 15 flops in 0.125 s: more than the peak, which is 80 */
@@ -200,6 +224,15 @@ TEST_BETWEEN(adds_beside_the_rest, set_up, NULL)
     assert_rate(find(CARM_RUNTIME_BALANCE, 12), 12 / 0.15);
     put_ops(10, 8, 1, 1);
     assert_rate(find(CARM_RUNTIME_BALANCE, 11), 11 / 0.2);
+    sets[0].compute = roofs + 1; /* no roof of FMAs: pairs alone take 0.15 s */
+    sets[0].ncompute = 3;
+    roofs[1].rate = 70;
+    put_ops(10, 4, 6, 0);
+    assert_near(find(CARM_RUNTIME_BALANCE, 10)->rate, 10 / 0.15, 1e-9);
+    put_ops(10, 0, 0, 10); /* as one multiply and one add */
+    assert_near(find(CARM_RUNTIME_BALANCE, 20)->rate, 70, 1e-9);
+    sets[0].ncompute = 0;
+    assert_string_equal(find(CARM_RUNTIME_BALANCE, 20)->how, "none of its instructions compute");
     /* with a roof of FMAs and adds in turn a program's own mix reaches it, and FMAs alone have
      * nothing to gain */
     static struct carm_compute_roof mixed[] = {{.op = "fma", .rate = 80},
@@ -222,25 +255,17 @@ TEST_BETWEEN(adds_beside_the_rest, set_up, NULL)
 
 TEST_BETWEEN(nature_of_a_kernel, set_up, NULL)
 {
-    assert_false(carm_runmix_is_balanced(&mix));
-    put_ops(10, 5, 5, 0);
-    assert_true(carm_runmix_is_balanced(&mix));
-    put_ops(10, 7, 3, 0);
-    assert_false(carm_runmix_is_balanced(&mix));
-    put_ops(10, 6, 4, 0); /* from 40 to 60% */
-    assert_true(carm_runmix_is_balanced(&mix));
-    put_ops(10, 4, 6, 0);
-    assert_true(carm_runmix_is_balanced(&mix));
-    put_ops(10, 3.9, 6.1, 0);
-    assert_false(carm_runmix_is_balanced(&mix));
-    put_ops(0.5, 0.25, 0.25, 0);
-    assert_true(carm_runmix_is_balanced(&mix));
-    put_ops(0.5, 0.25, -1, 0);
-    assert_false(carm_runmix_is_balanced(&mix));
-    put_ops(10, 0, 0, 10);
-    assert_true(carm_runmix_is_balanced(&mix));
-    put_ops(10, 0, 0, 0);
-    assert_false(carm_runmix_is_balanced(&mix));
+    static const struct {
+        double adds, muls, fmas; /* balanced from 40 to 60% of multiplies on */
+        bool balanced;
+    } rows[] = {{-1, -1, -1, false},   {5, 5, 0, true},      {7, 3, 0, false},
+                {6, 4, 0, true},       {4, 6, 0, true},      {3.9, 6.1, 0, false},
+                {0.25, 0.25, 0, true}, {0.25, -1, 0, false}, {2, -1, 10, false},
+                {0, 0, 10, true},      {0, 0, 0, false},     {1, 0, 2, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        put_ops(10, rows[i].adds, rows[i].muls, rows[i].fmas);
+        fail_if(carm_runmix_is_balanced(&mix) != rows[i].balanced, "row %zu", i);
+    }
 }
 
 TEST_BETWEEN(shares_of_floating_point, set_up, NULL)
@@ -264,6 +289,13 @@ TEST_BETWEEN(shares_of_floating_point, set_up, NULL)
     mix.q[CARM_RUNMIX_FP] = 0;
     assert_false(find(CARM_RUNTIME_FP_SHARE, 1)->known);
     mix.q[CARM_RUNMIX_FP] = 100;
+    sets[0].ceilings = ceilings + 6; /* the first one counts */
+    sets[0].nceilings = 1;
+    assert_rate(find(CARM_RUNTIME_FP_SHARE, 1), 12.0);
+    sets[0].ncompute = 0;
+    assert_false(find(CARM_RUNTIME_FP_SHARE, 1)->known);
+    sets[0].ncompute = 3;
+    sets[0].ceilings = ceilings;
     sets[0].nceilings = 6; /* those in the core alone */
     assert_false(find(CARM_RUNTIME_FP_SHARE, 1)->known);
     assert_non_null(strstr(found.ceilings[2].how, "carm build --ceilings"));
@@ -284,8 +316,58 @@ TEST_BETWEEN(prefetches, set_up, NULL)
     assert_non_null(strstr(c->name, "present"));
     sets[0].dram_peak.bandwidth = 0; /* the best of the ceilings stands for it */
     assert_near(find(CARM_RUNTIME_PREFETCH, 1)->rate, 11, 0);
+    sets[0].ceilings = ceilings + 10;
+    sets[0].nceilings = 1;
+    assert_near(find(CARM_RUNTIME_PREFETCH, 1)->rate, 11, 0);
     sets[0].nceilings = 0;
     assert_false(find(CARM_RUNTIME_PREFETCH, 1)->known);
+    sets[0].dram_peak.bandwidth = 12;
+    assert_near(find(CARM_RUNTIME_PREFETCH, 1)->rate, 12, 0);
+    mix.q[CARM_RUNMIX_PREFETCHES] = 0;
+    assert_false(find(CARM_RUNTIME_PREFETCH, 1)->known);
+}
+
+static void scale(double by)
+{
+    for (int i = 0; i < 4; i++) {
+        wide[i].rate *= by;
+    }
+    for (int i = 0; i < NCEILINGS; i++) {
+        ceilings[i].rate *= by;
+    }
+    for (int i = 0; i < CARM_RUNMIX_COUNT; i++) {
+        mix.q[i] *= mix.q[i] > 0 ? by : 1.0;
+    }
+    narrow[0].rate *= by;
+    sets[0].dram_peak.bandwidth *= by;
+}
+
+/* The same machine and program in kilo: what is told and gained is the same. Without mad, and with and without units of adds. */
+TEST_BETWEEN(no_unit_is_special, set_up, NULL)
+{
+    for (int i = 0; i < 6; i++) {
+        set_up(NULL);
+        sets[0].ncompute = 4;
+        wide[3].rate = i % 3 == 0 ? 0 : i % 3 == 1 ? 60 : 70;
+        put_ops(i < 3 ? 8 : 5, i < 3 ? 5 : 1, i < 3 ? 0 : 3, i < 3 ? 2 : 1);
+        mix.q[DP] = mix.q[DP + 1] = mix.q[DP + 2] = mix.q[DP + 3] = 3;
+        mix.q[CARM_RUNMIX_INSTRUCTIONS] = 24;
+        mix.q[CARM_RUNMIX_LOADS] = 10;
+        mix.q[CARM_RUNMIX_PREFETCHES] = i % 2;
+        carm_runtime_find(&model, &sets[0], &mix, 12, &found);
+        struct carm_runtime whole = found;
+        scale(1.0 / 1024);
+        carm_runtime_find(&model, &sets[0], &mix, 12.0 / 1024, &found);
+        scale(1024);
+        for (int k = 0; k < CARM_RUNTIME_COUNT; k++) {
+            const struct carm_runtime_ceiling *c = &found.ceilings[k], *w = &whole.ceilings[k];
+            assert_true(c->known && w->known);
+            assert_near(c->rate * 1024, w->rate, 1e-9);
+            assert_near(c->gain, w->gain, 1e-9);
+            assert_string_equal(c->name, w->name);
+            assert_true(k == CARM_RUNTIME_FP_SHARE || strcmp(c->how, w->how) == 0);
+        }
+    }
 }
 
 /* The SIMD ceiling of 8 against a roof of 80, and of 40 further left. */
@@ -353,11 +435,27 @@ TEST_BETWEEN(advice_has_the_dearest_one, set_up, NULL)
     carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
     assert_string_equal(p.advice, "plain");
     p.over = false;
-    memset(p.advice, 'x', sizeof p.advice - 1); /* no room */
-    p.advice[sizeof p.advice - 1] = '\0';
-    carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
-    assert_int_equal(p.advice[0], 'x');
-    assert_int_equal(strlen(p.advice), sizeof p.advice - 1);
+    const size_t room = sizeof p.advice - 1 - strlen("; SIMD share 0%: vectorise: at most 10.0x");
+    for (size_t n = room; n <= room + 1; n++) { /* it fits, and not */
+        memset(p.advice, 0, sizeof p.advice);
+        memset(p.advice, 'x', n);
+        carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
+        assert_int_equal(p.advice[0], 'x');
+        assert_int_equal(strlen(p.advice), n == room ? sizeof p.advice - 1 : n);
+    }
+    set_up(NULL); /* a ceiling of memory: 9 byte/s, 4.5 flop/s here */
+    mix.q[CARM_RUNMIX_LOADS] = 1000;
+    mix.q[CARM_RUNMIX_PREFETCHES] = 0;
+    (void)find(CARM_RUNTIME_PREFETCH, 100);
+    p = (struct carm_place){.intensity = 0.5, .performance = 4, .roof = 80, .nceilings = 1};
+    for (int first = 0; first < 2; first++) {
+        p.ceilings[0].at = first ? 5 : 4;
+        (void)strcpy(p.advice, "plain");
+        carm_runtime_advise(&found, CARM_PLACE_ORIGINAL, &p);
+        assert_string_equal(
+            p.advice, first ? "no software prefetch: prefetch by software: at most 1.3x; plain"
+                            : "plain; no software prefetch: prefetch by software: at most 1.3x");
+    }
 }
 
 /* "kind rate of architecture, gain, share; name; brief; step; how", or why it is not known; * of memory */
@@ -403,7 +501,7 @@ TEST_BETWEEN(in_words, set_up, NULL)
          {-1, -1, 40, -1},
          {-1, -1, -1, -1},
          "50 of 80, 1.6, 1; SIMD as run: 100% of flops in vectors; SIMD share 100%; wider vectors; 32 bytes 100% of its dp flops; rates: narrower ISAs, the peak"},
-        {100, 100, {-1, -1, -1, -1}, {-1, -1, -1, -1}, "its vector widths were not counted"},
+        {100, 100, {0, -1, -1, -1}, {-1, -1, -1, -1}, "its vector widths were not counted"},
         {100, -1, {0, 0, 0, 0}, {0, 0, 0, 100}, "none of its flops have the roofs' precision"},
         {0.5,
          -1,
