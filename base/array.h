@@ -21,3 +21,18 @@ int carm_array_grow(void *items, size_t *room, size_t n, size_t more, size_t siz
  * element  [size], not in the array */
 int carm_array_append(void *items, size_t *room, size_t *n, const void *element, size_t size,
                       const char *what, struct carm_err *err);
+
+/* Bisects an array in order: sets i to the index of the first element that is not before what is sought, n if all are.
+ * before  whether the element of index `middle` is before it */
+#define CARM_ARRAY_BISECT(i, n, middle, before)                  \
+    do {                                                         \
+        __typeof__(i) end_ = (n);                                \
+        for ((i) = 0; (i) < end_;) {                             \
+            const __typeof__(i) middle = (i) + (end_ - (i)) / 2; \
+            if (before) {                                        \
+                (i) = middle + 1;                                \
+            } else {                                             \
+                end_ = middle;                                   \
+            }                                                    \
+        }                                                        \
+    } while (0)

@@ -746,19 +746,11 @@ bool carm_run_levels_lines(const struct carm_run_levels *l, const struct carm_bl
     memset(places, 0, sizeof *places);
     double contended = 0.0, ordered = 0.0, aliased = 0.0;
     const struct where key = {.module = module, .at = at};
-    size_t low = 0;
-    size_t high = l && l->about.counted ? l->nwhere : 0;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (by_place(&l->where[middle], &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (size_t k = low;
-         l && l->about.counted && k < l->nwhere && by_place(&l->where[k], &key) == 0; k++) {
-        const size_t i = l->where[k].number;
+    const size_t nwhere = l && l->about.counted ? l->nwhere : 0;
+    size_t at_key;
+    CARM_ARRAY_BISECT(at_key, nwhere, middle, by_place(&l->where[middle], &key) < 0);
+    for (; at_key < nwhere && by_place(&l->where[at_key], &key) == 0; at_key++) {
+        const size_t i = l->where[at_key].number;
         const struct instruction *by = &l->instructions[i];
         found = true;
         seen += by->seen;

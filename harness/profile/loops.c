@@ -50,16 +50,8 @@ static bool jumps(enum carm_tally_end ends)
 
 static uint32_t node_at(const struct graph *g, uint64_t at)
 {
-    uint32_t low = 0;
-    uint32_t high = g->n;
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (g->pieces[middle].at < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t low;
+    CARM_ARRAY_BISECT(low, g->n, middle, g->pieces[middle].at < at);
     return low < g->n && g->pieces[low].at == at ? low : NONE;
 }
 

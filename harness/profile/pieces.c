@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "harness/profile/flow.h"
 
 enum { DEPTH_MAX = 256 };
@@ -26,16 +27,8 @@ static uint64_t end_of(const struct carm_executed *b)
 /* The first block that begins at or after an offset. */
 static size_t first_from(const struct cut *cut, uint64_t at)
 {
-    size_t low = 0;
-    size_t high = cut->n;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (cut->blocks[middle].at < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    CARM_ARRAY_BISECT(low, cut->n, middle, cut->blocks[middle].at < at);
     return low;
 }
 
@@ -139,16 +132,8 @@ static void add_extra(struct carm_flow *flow, uint64_t at, const struct carm_ste
 
 struct carm_piece *carm_flow_find(const struct carm_flow *flow, uint64_t at)
 {
-    size_t low = 0;
-    size_t high = flow->npieces;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (flow->pieces[middle].at <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    CARM_ARRAY_BISECT(low, flow->npieces, middle, flow->pieces[middle].at <= at);
     return low && at < flow->pieces[low - 1].end ? &flow->pieces[low - 1] : NULL;
 }
 

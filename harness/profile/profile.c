@@ -116,16 +116,8 @@ struct module {
 /* Functions have even numbers, the code between them odd ones. */
 static uint32_t function_at(const struct module *m, uint64_t at)
 {
-    size_t low = 0;
-    size_t high = m->nfunctions;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (m->functions[middle].begin <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t low;
+    CARM_ARRAY_BISECT(low, m->nfunctions, middle, m->functions[middle].begin <= at);
     const bool inside = low && at < m->functions[low - 1].end;
     return (uint32_t)(2 * low + (inside ? 0 : 1));
 }
@@ -189,16 +181,8 @@ static void name_row(const struct module *m, struct carm_profile_row *row, uint3
 static int body_of(struct builder *b, struct module *m, uint32_t function, uint64_t at, size_t *row,
                    struct carm_err *err)
 {
-    size_t k = 0;
-    size_t high = m->nbodies;
-    while (k < high) {
-        const size_t middle = (k + high) / 2;
-        if (m->bodies[middle].function < function) {
-            k = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    size_t k;
+    CARM_ARRAY_BISECT(k, m->nbodies, middle, m->bodies[middle].function < function);
     if (k < m->nbodies && m->bodies[k].function == function) {
         *row = m->bodies[k].row;
         return 0;
@@ -597,16 +581,8 @@ static uint64_t longest(const struct hit *hits, size_t n, uint64_t *most)
 {
     most[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        size_t low = 0; /* number of threads that had ended before this one began */
-        size_t high = i;
-        while (low < high) {
-            const size_t middle = (low + high) / 2;
-            if (hits[middle].sample.last < hits[i].sample.first) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+        size_t low; /* number of threads that had ended before this one began */
+        CARM_ARRAY_BISECT(low, i, middle, hits[middle].sample.last < hits[i].sample.first);
         const uint64_t with = most[low] + hits[i].sample.n;
         most[i + 1] = with > most[i] ? with : most[i];
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "kernels/context.h"
 
 enum {
@@ -127,20 +128,11 @@ void carm_bcsr_choose(const struct carm_csr *a, unsigned *r, unsigned *c)
 uint32_t carm_spmv_split(const uint32_t *start, uint32_t rows, int t, int n)
 {
     const uint64_t want = (uint64_t)start[rows] * (uint64_t)t / (uint64_t)n;
-    uint32_t low = 0;
-    uint32_t high = rows;
-    if (t == n) {
-        return rows;
+    uint32_t row = rows;
+    if (t != n) {
+        CARM_ARRAY_BISECT(row, rows, middle, start[middle] < want);
     }
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (start[middle] < want) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return row;
 }
 
 struct arrays {

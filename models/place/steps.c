@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 size_t carm_history_changes(const double *values, size_t n, double share,
                             struct carm_history_step *out)
 {
@@ -43,25 +45,11 @@ static void rank(struct series *s, size_t begin, size_t end)
     memcpy(s->sorted, s->values + begin, n * sizeof *s->sorted);
     gsl_sort(s->sorted, 1, n);
     for (size_t i = 0; i < n; i++) {
-        size_t low = 0, below = 0;
-        for (size_t high = n; low < high;) { /* index of the first value that is not smaller */
-            const size_t middle = (low + high) / 2;
-            if (s->sorted[middle] < s->values[begin + i]) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        below = low;
-        for (size_t high = n; low < high;) { /* index of the first larger value */
-            const size_t middle = (low + high) / 2;
-            if (s->sorted[middle] <= s->values[begin + i]) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        s->ranks[i] = ((double)(below + low) - (double)n) / 2.0;
+        size_t below; /* number of smaller values */
+        size_t upto;  /* number of values that are not larger */
+        CARM_ARRAY_BISECT(below, n, middle, s->sorted[middle] < s->values[begin + i]);
+        CARM_ARRAY_BISECT(upto, n, middle, s->sorted[middle] <= s->values[begin + i]);
+        s->ranks[i] = ((double)(below + upto) - (double)n) / 2.0;
     }
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "harness/translate/engine/cache/cache.h"
 #include "harness/translate/engine/sys.h"
 #include "harness/translate/maps.h"
@@ -21,17 +22,9 @@ void carm_ranges_begin(const struct carm_boot *boot)
 /* Index of the first range that ends after an address. */
 static uint32_t first_behind(uint64_t at)
 {
-    uint32_t low = 0;
-    uint32_t high = n;
-    while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (ranges[middle].end > at) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
+    uint32_t i;
+    CARM_ARRAY_BISECT(i, n, middle, ranges[middle].end <= at);
+    return i;
 }
 
 struct carm_range *carm_ranges_find(uint64_t at)
