@@ -219,11 +219,12 @@ void carm_levels_match(const double *x, const double *bandwidth, size_t n, const
                       &ranges[ncaches]);
     }
     /* levels that cannot be separated are not two levels */
+    const struct carm_level_range *above = &ranges[0];
     for (size_t level = 1; level <= ncaches; level++) {
         struct carm_level_range *r = &ranges[level];
-        const struct carm_level_range *above = &ranges[level - 1];
         if (r->resolved && above->resolved && r->bandwidth > left_share * above->bandwidth) {
             memset(r, 0, sizeof *r);
         }
+        above = r->resolved ? r : above;
     }
 }

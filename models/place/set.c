@@ -105,7 +105,7 @@ const struct carm_roofs *carm_place_roofs_of(const struct carm_model *model, con
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
         if (carm_model_is_beside(model, r) &&
-            !(*isa && strcmp(r->isa, isa) == 0 && carm_model_has_levels(model, r))) {
+            !(*isa && carm_place_same_isa(r->isa, isa) && carm_model_has_levels(model, r))) {
             continue;
         }
         if (!best) {

@@ -64,11 +64,18 @@ TEST(finds_four_levels)
 TEST(a_flat_curve_is_one_level)
 {
     static const struct machine flat = {{0}, {100e9}, 1.5};
-    const size_t n = make_curve(&flat, 1 * MIB, 3, NULL, 0, x, b);
-    carm_levels_match(x, b, n, reported, 1, r, &hidden);
-    assert_true(r[0].resolved);
-    assert_false(r[1].resolved);
-    assert_near(r[0].bandwidth, 100e9, 1.0);
+    for (size_t caches = 1; caches <= 3; caches++) {
+        const double end = 8.0 * reported[caches - 1];
+        const size_t n = make_curve(&flat, end, 3, NULL, 0, x, b);
+        carm_levels_match(x, b, n, reported, caches, r, &hidden);
+        size_t resolved = 0;
+        for (size_t level = 0; level <= caches; level++) {
+            resolved += r[level].resolved;
+            fail_if(r[level].resolved && r[level].bandwidth != 100e9, "level %zu", level);
+        }
+        assert_int_equal(resolved, 1);
+        assert_false(r[caches].resolved);
+    }
 }
 
 /* The cloud machine of DESIGN.md: the OS says 480 MiB, the plateau ends at 100, memory begins at

@@ -286,6 +286,7 @@ TEST(the_best_of_two_isas)
         assert_true(carm_model_is_beside(&m, &roofs[1]));
         assert_true(carm_model_has_levels(&m, &roofs[1]));
         assert_ptr_equal(carm_place_roofs_of(&m, "avx2", "dp", 1, note), &roofs[1]);
+        assert_ptr_equal(carm_place_roofs_of(&m, "avx", "dp", 1, note), &roofs[1]);
         assert_ptr_equal(carm_place_roofs_of(&m, "", "dp", 1, note), &roofs[0]);
         roofs[0].memory = wide;
         roofs[0].nmemory = 2;
