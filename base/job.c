@@ -166,14 +166,16 @@ int carm_default_model_path(char *path, size_t size_bytes, struct carm_err *err)
     carm_host_name(host);
     snprintf(name, sizeof name, "%s%s.json", host, model_place);
     const int n = carm_user_path(found, sizeof found, "XDG_DATA_HOME", ".local/share", name);
-    if (n < 0)
+    if (n < 0) {
         return carm_fail(err, CARM_EIO,
                          "neither XDG_DATA_HOME nor HOME names a folder for the model; "
                          "name its file on the command line");
-    if ((size_t)n >= sizeof found || (size_t)n >= size_bytes)
+    }
+    if ((size_t)n >= sizeof found || (size_t)n >= size_bytes) {
         return carm_fail(err, CARM_EIO,
                          "the path below XDG_DATA_HOME or HOME is too long for the model; "
                          "name its file on the command line");
+    }
     memcpy(path, found, (size_t)n + 1);
     return 0;
 }

@@ -16,8 +16,9 @@
 
 void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...)
 {
-    if (r->rc)
+    if (r->rc) {
         return;
+    }
     char reason[256];
     char clean[256];
     CARM_TEXT_OF_ARGS(reason, fmt);
@@ -191,22 +192,25 @@ void carm_jread_leave(struct carm_jread *r, size_t old)
 json_t *carm_jread_member(struct carm_jread *r, json_t *obj, const char *name)
 {
     json_t *v = json_object_get(obj, name);
-    if (!v)
+    if (!v) {
         carm_jread_bad(r, name, "is missing");
+    }
     return v;
 }
 
 void carm_jread_copy(struct carm_jread *r, json_t *v, const char *name, char *dst, size_t size)
 {
     const char *s = json_string_value(v);
-    if (!v)
+    if (!v) {
         return;
-    if (!s)
+    }
+    if (!s) {
         carm_jread_bad(r, name, "is not a string");
-    else if (strlen(s) >= size)
+    } else if (strlen(s) >= size) {
         carm_jread_bad(r, name, "is longer than %zu bytes", size - 1);
-    else
+    } else {
         memcpy(dst, s, strlen(s) + 1);
+    }
 }
 
 void carm_jread_text(struct carm_jread *r, json_t *obj, const char *name, char *dst, size_t size)
@@ -217,23 +221,26 @@ void carm_jread_text(struct carm_jread *r, json_t *obj, const char *name, char *
 void carm_jread_name(struct carm_jread *r, json_t *obj, const char *name, char *dst, size_t size)
 {
     carm_jread_text(r, obj, name, dst, size);
-    if (!*dst)
+    if (!*dst) {
         carm_jread_bad(r, name, "is empty");
+    }
 }
 
 bool carm_jread_bool(struct carm_jread *r, json_t *obj, const char *name)
 {
     json_t *v = carm_jread_member(r, obj, name);
-    if (v && !json_is_boolean(v))
+    if (v && !json_is_boolean(v)) {
         carm_jread_bad(r, name, "is neither true nor false");
+    }
     return json_is_true(v);
 }
 
 static double to_number(struct carm_jread *r, json_t *v, const char *name)
 {
-    if (v && !json_is_number(v))
+    if (v && !json_is_number(v)) {
         carm_jread_bad(r, name, "is %s, not a number",
                        json_is_null(v) ? "null" : "of another type");
+    }
     return json_number_value(v); /* JSON has no way to write an infinite number or NaN */
 }
 
@@ -245,19 +252,21 @@ double carm_jread_number(struct carm_jread *r, json_t *obj, const char *name)
 double carm_jread_positive(struct carm_jread *r, json_t *obj, const char *name)
 {
     double d = carm_jread_number(r, obj, name);
-    if (!(d > 0))
+    if (!(d > 0)) {
         carm_jread_bad(r, name, "is %g, not more than zero", d);
-    /* Measured values lie far inside the range. A value outside it would break every axis. */
-    else if (d < CARM_JREAD_LEAST || d > CARM_JREAD_MOST)
+        /* Measured values lie far inside the range. A value outside it would break every axis. */
+    } else if (d < CARM_JREAD_LEAST || d > CARM_JREAD_MOST) {
         carm_jread_bad(r, name, "is %g, outside %g..%g", d, CARM_JREAD_LEAST, CARM_JREAD_MOST);
+    }
     return d;
 }
 
 double carm_jread_nonnegative(struct carm_jread *r, json_t *obj, const char *name)
 {
     double d = carm_jread_number(r, obj, name);
-    if (!(d >= 0))
+    if (!(d >= 0)) {
         carm_jread_bad(r, name, "is %g, less than zero", d);
+    }
     return d;
 }
 
@@ -267,10 +276,11 @@ static uint64_t to_count(struct carm_jread *r, json_t *v, const char *name, uint
 {
     json_int_t i = json_integer_value(v);
     double d = json_number_value(v);
-    if (json_is_real(v) && d == floor(d) && fabs(d) <= 0x1p53)
+    if (json_is_real(v) && d == floor(d) && fabs(d) <= 0x1p53) {
         i = (json_int_t)d;
-    else if (v && !json_is_integer(v))
+    } else if (v && !json_is_integer(v)) {
         carm_jread_bad(r, name, "is not a whole number");
+    }
     if (v && (i < 0 || (uint64_t)i < min || (uint64_t)i > max)) {
         carm_jread_bad(r, name, "is %lld, outside %llu..%llu", (long long)i,
                        (unsigned long long)min, (unsigned long long)max);
@@ -309,18 +319,20 @@ size_t carm_jread_numbers(struct carm_jread *r, json_t *obj, const char *name, s
 {
     json_t *a = carm_jread_member(r, obj, name);
     size_t n = json_array_size(a);
-    if (a && !json_is_array(a))
+    if (a && !json_is_array(a)) {
         carm_jread_bad(r, name, "is not an array");
-    else if (n > max)
+    } else if (n > max) {
         carm_jread_bad(r, name, "has %zu entries, more than %zu", n, max);
+    }
     size_t old = carm_jread_enter(r, "%s%s", *r->place ? "." : "", name);
     for (size_t i = 0; i < n && !r->rc; i++) {
         size_t oldi = carm_jread_enter(r, "[%zu]", i);
         v[i] = to_number(r, json_array_get(a, i), NULL);
-        if (!(v[i] >= 0))
+        if (!(v[i] >= 0)) {
             carm_jread_bad(r, NULL, "is %g, less than zero", v[i]);
-        else if (v[i] > CARM_JREAD_MOST)
+        } else if (v[i] > CARM_JREAD_MOST) {
             carm_jread_bad(r, NULL, "is %g, more than %g", v[i], CARM_JREAD_MOST);
+        }
         carm_jread_leave(r, oldi);
     }
     carm_jread_leave(r, old);
@@ -332,8 +344,9 @@ void carm_jread_interval(struct carm_jread *r, json_t *obj, const char *name, do
 {
     json_t *v = carm_jread_member(r, obj, name);
     *lo = *hi = 0;
-    if (!v)
+    if (!v) {
         return;
+    }
     if (!json_is_array(v) || json_array_size(v) != 2) {
         carm_jread_bad(r, name, "is not an array of two numbers");
         return;
@@ -341,8 +354,9 @@ void carm_jread_interval(struct carm_jread *r, json_t *obj, const char *name, do
     *lo = to_number(r, json_array_get(v, 0), name);
     *hi = to_number(r, json_array_get(v, 1), name);
     const double slack = 1e-12 * value;
-    if (!(*lo >= 0 && *lo <= value + slack && value - slack <= *hi))
+    if (!(*lo >= 0 && *lo <= value + slack && value - slack <= *hi)) {
         carm_jread_bad(r, name, "[%g, %g] does not hold its value %g", *lo, *hi, value);
+    }
 }
 
 json_t *carm_jread_object(struct carm_jread *r, json_t *obj, const char *name)
@@ -360,8 +374,9 @@ json_t *carm_jread_array(struct carm_jread *r, json_t *obj, const char *name, si
 {
     json_t *v = r->rc ? NULL : carm_jread_member(r, obj, name);
     size_t n = json_array_size(v);
-    if (!v)
+    if (!v) {
         return NULL;
+    }
     if (!json_is_array(v)) {
         carm_jread_bad(r, name, "is not an array");
         return NULL;
@@ -371,19 +386,22 @@ json_t *carm_jread_array(struct carm_jread *r, json_t *obj, const char *name, si
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        if (json_is_object(json_array_get(v, i)))
+        if (json_is_object(json_array_get(v, i))) {
             continue;
+        }
         size_t old = carm_jread_enter(r, "%s%s[%zu]", *r->place ? "." : "", name, i);
         carm_jread_bad(r, NULL, "is not an object");
         carm_jread_leave(r, old);
         return NULL;
     }
-    if (n == 0)
+    if (n == 0) {
         return v;
+    }
     void *room = calloc(n, size);
     if (!room) {
-        if (!r->rc)
+        if (!r->rc) {
             r->rc = carm_fail(r->err, CARM_ENOMEM, "out of memory while reading %.200s", r->file);
+        }
         return NULL;
     }
     memcpy(items, &room, sizeof room);

@@ -17,15 +17,19 @@ bool carm_jwrite_value(json_t *obj, const char *name, json_t *value)
 static json_t *text(const char *s)
 {
     json_t *v = json_string(s);
-    if (v)
+    if (v) {
         return v;
+    }
     /* Not UTF-8 (a host name may be any bytes): keep the ASCII characters. */
     char *copy = strdup(s);
-    if (!copy)
+    if (!copy) {
         return NULL;
-    for (char *p = copy; *p; p++)
-        if ((unsigned char)*p >= 0x80)
+    }
+    for (char *p = copy; *p; p++) {
+        if ((unsigned char)*p >= 0x80) {
             *p = '?';
+        }
+    }
     v = json_string(copy);
     free(copy);
     return v;
@@ -103,8 +107,9 @@ bool carm_jwrite_array(json_t *obj, const char *name, const void *items, size_t 
 
 json_t *carm_jwrite_done(json_t *obj, bool ok)
 {
-    if (ok)
+    if (ok) {
         return obj;
+    }
     json_decref(obj);
     return NULL;
 }

@@ -39,19 +39,23 @@ static int fail(struct carm_err *err, const char *name, int errnum)
 static int make_parents(char *path, size_t *made)
 {
     for (char *p = path + 1; *p; p++) {
-        if (*p != '/' || p[-1] == '/')
+        if (*p != '/' || p[-1] == '/') {
             continue;
+        }
         *p = 0;
         int e = mkdir(path, 0777) == 0 ? 0 : errno;
-        if (!e && made && !*made)
+        if (!e && made && !*made) {
             *made = (size_t)(p - path);
+        }
         struct stat st;
         /* For an existing folder, mkdir may fail with EEXIST, EROFS or EACCES; only a missing folder counts. */
-        if (e && stat(path, &st) == 0)
+        if (e && stat(path, &st) == 0) {
             e = S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+        }
         *p = '/';
-        if (e)
+        if (e) {
             return e;
+        }
     }
     return 0;
 }
@@ -62,8 +66,9 @@ static void remove_parents(char *path, size_t made)
     for (char *p = strrchr(path, '/'); made && p && (size_t)(p - path) >= made;
          p = strrchr(path, '/')) {
         *p = 0;
-        if (rmdir(path) != 0 && errno != ENOENT)
+        if (rmdir(path) != 0 && errno != ENOENT) {
             break;
+        }
     }
 }
 
@@ -76,12 +81,14 @@ static char *follow_links(const char *path)
     char *at = strdup(path);
     for (int i = 0; at && i < 40; i++) { /* the kernel follows 40 links */
         const ssize_t n = readlink(at, to, sizeof to);
-        if (n <= 0 || n == (ssize_t)sizeof to)
+        if (n <= 0 || n == (ssize_t)sizeof to) {
             break;
+        }
         const char *slash = to[0] == '/' ? NULL : strrchr(at, '/');
         char *next = NULL;
-        if (asprintf(&next, "%.*s%.*s", slash ? (int)(slash - at) + 1 : 0, at, (int)n, to) < 0)
+        if (asprintf(&next, "%.*s%.*s", slash ? (int)(slash - at) + 1 : 0, at, (int)n, to) < 0) {
             next = NULL;
+        }
         free(at);
         at = next;
     }
@@ -100,8 +107,9 @@ static int open_folder(const char *path)
 {
     char folder[PATH_MAX] = ".";
     const size_t len = name_offset(path);
-    if (len >= sizeof folder)
+    if (len >= sizeof folder) {
         return -1;
+    }
     if (len) {
         memcpy(folder, path, len);
         folder[len] = 0;
@@ -114,11 +122,13 @@ static pid_t owner_of(const char *name, const char *prefix)
 {
     const size_t n = strlen(prefix);
     char *end;
-    if (strncmp(name, prefix, n) != 0 || name[n] < '1' || name[n] > '9')
+    if (strncmp(name, prefix, n) != 0 || name[n] < '1' || name[n] > '9') {
         return 0;
+    }
     const long pid = strtol(name + n, &end, 10);
-    if (*end != '-' || pid > INT_MAX)
+    if (*end != '-' || pid > INT_MAX) {
         return 0;
+    }
     end += 1 + strspn(end + 1, "0123456789");
     return strcmp(end, ".tmp") == 0 ? (pid_t)pid : 0;
 }
@@ -131,21 +141,25 @@ static void remove_stale(const char *target, const char *prefix)
     const int folder = open_folder(target);
     DIR *dir = folder < 0 ? NULL : fdopendir(folder);
     if (!dir) {
-        if (folder >= 0)
+        if (folder >= 0) {
             close(folder);
+        }
         return;
     }
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         const pid_t pid = owner_of(entry->d_name, prefix);
-        if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH)
+        if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH) {
             continue;
+        }
         /* opened for writing: NFS locks no other descriptors */
         const int fd =
             openat(folder, entry->d_name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-        if (fd < 0)
+        if (fd < 0) {
             continue;
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        }
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
             unlinkat(folder, entry->d_name, 0);
+        }
         close(fd);
     }
     closedir(dir);
@@ -156,8 +170,9 @@ static void remove_stale(const char *target, const char *prefix)
 static void keep_mode(int fd, const struct stat *old)
 {
     mode_t mode = old->st_mode & 0777;
-    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0) {
         mode = (mode & ~(mode_t)070) | (mode & 070 & (mode << 3));
+    }
     fchmod(fd, mode);
 }
 
@@ -175,8 +190,9 @@ static int make_temp(struct carm_outfile *f, const struct stat *old)
     snprintf(prefix, sizeof prefix, ".carm-%s-", host);
     free(f->temp);
     f->temp = malloc(size);
-    if (!f->temp)
+    if (!f->temp) {
         return ENOMEM;
+    }
     remove_stale(f->target, prefix);
     for (int i = 0; i < 100; i++) {
         snprintf(f->temp, size, "%.*s%s%ld-%d.tmp", dir, f->target, prefix, (long)getpid(), i);
@@ -184,12 +200,14 @@ static int make_temp(struct carm_outfile *f, const struct stat *old)
         if (f->fd >= 0) {
             f->there = true;
             flock(f->fd, LOCK_EX | LOCK_NB);
-            if (old)
+            if (old) {
                 keep_mode(f->fd, old);
+            }
             return 0;
         }
-        if (errno != EEXIST)
+        if (errno != EEXIST) {
             return errno;
+        }
     }
     return EEXIST;
 }
@@ -198,13 +216,16 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
 {
     *out = NULL;
     size_t len = strlen(path);
-    if (len == 0)
+    if (len == 0) {
         return fail(err, "a file without a name", ENOENT);
-    if (path[len - 1] == '/')
+    }
+    if (path[len - 1] == '/') {
         return fail(err, path, EISDIR);
+    }
     struct carm_outfile *f = calloc(1, sizeof *f);
-    if (!f)
+    if (!f) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
+    }
     f->fd = -1;
     f->name = strdup(path);
     struct stat st;
@@ -212,19 +233,21 @@ int carm_outfile_open(const char *path, struct carm_outfile **out, struct carm_e
     const bool replaces = stat(path, &st) == 0;
     if (replaces) {
         f->target = realpath(path, NULL);
-        if (S_ISDIR(st.st_mode))
+        if (S_ISDIR(st.st_mode)) {
             e = EISDIR;
-        else if (!S_ISREG(st.st_mode)) {
+        } else if (!S_ISREG(st.st_mode)) {
             carm_fail(err, CARM_EIO,
                       "cannot write %.256s: it is not a regular file; choose another place", path);
             carm_outfile_close(f);
             return -CARM_EIO;
         }
     }
-    if (!f->target)
+    if (!f->target) {
         f->target = follow_links(path);
-    if (!f->name || !f->target)
+    }
+    if (!f->name || !f->target) {
         e = ENOMEM;
+    }
     bool again = !e;
     for (int i = 0; again && i < 10; i++) {
         e = make_parents(f->target, &f->made);
@@ -275,13 +298,16 @@ static void sync_folder(const char *target)
 int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err)
 {
     int e = fsync(file->fd) == 0 ? 0 : errno;
-    if (close(file->fd) != 0 && !e)
+    if (close(file->fd) != 0 && !e) {
         e = errno;
+    }
     file->fd = -1;
-    if (!e && rename(file->temp, file->target) != 0)
+    if (!e && rename(file->temp, file->target) != 0) {
         e = errno;
-    if (e)
+    }
+    if (e) {
         return fail(err, file->name, e);
+    }
     file->there = false;
     file->made = 0;
     sync_folder(file->target);
@@ -290,14 +316,18 @@ int carm_outfile_commit(struct carm_outfile *file, struct carm_err *err)
 
 void carm_outfile_close(struct carm_outfile *file)
 {
-    if (!file)
+    if (!file) {
         return;
-    if (file->fd >= 0)
+    }
+    if (file->fd >= 0) {
         close(file->fd);
-    if (file->there)
+    }
+    if (file->there) {
         unlink(file->temp);
-    if (file->target)
+    }
+    if (file->target) {
         remove_parents(file->target, file->made);
+    }
     free(file->temp);
     free(file->target);
     free(file->name);
@@ -307,8 +337,9 @@ void carm_outfile_close(struct carm_outfile *file)
 int carm_outfile_folders(const char *path, struct carm_err *err)
 {
     char *copy = strdup(path);
-    if (!copy)
+    if (!copy) {
         return carm_fail(err, CARM_ENOMEM, "out of memory");
+    }
     const int e = *copy ? make_parents(copy, NULL) : 0;
     free(copy);
     return e ? fail(err, path, e) : 0;

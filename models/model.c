@@ -39,8 +39,9 @@ const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *r
 {
     for (size_t i = 0; i < roofs->nmemory; i++) {
         const struct carm_memory_roof *m = &roofs->memory[i];
-        if (strcmp(m->level, level) == 0 && strcmp(m->ldst, ldst) == 0)
+        if (strcmp(m->level, level) == 0 && strcmp(m->ldst, ldst) == 0) {
             return m;
+        }
     }
     return NULL;
 }
@@ -48,9 +49,11 @@ const struct carm_memory_roof *carm_roofs_find_memory(const struct carm_roofs *r
 const struct carm_compute_roof *carm_roofs_find_peak(const struct carm_roofs *roofs)
 {
     const struct carm_compute_roof *peak = NULL;
-    for (size_t i = 0; i < roofs->ncompute; i++)
-        if (!peak || roofs->compute[i].rate > peak->rate)
+    for (size_t i = 0; i < roofs->ncompute; i++) {
+        if (!peak || roofs->compute[i].rate > peak->rate) {
             peak = &roofs->compute[i];
+        }
+    }
     return peak;
 }
 
@@ -61,9 +64,11 @@ static const double clearly = 1.01;
 int carm_isa_rank(const char *isa)
 {
     static const char *const isas[] = {"scalar", "sse", "avx", "avx2", "avx512", "amx"};
-    for (int i = 0; i < (int)(sizeof isas / sizeof *isas); i++)
-        if (strcmp(isas[i], isa) == 0)
+    for (int i = 0; i < (int)(sizeof isas / sizeof *isas); i++) {
+        if (strcmp(isas[i], isa) == 0) {
             return i;
+        }
+    }
     return -1;
 }
 
@@ -95,8 +100,9 @@ const struct carm_memory_roof *carm_model_best_memory(const struct carm_model *m
             of = r;
         }
     }
-    if (whose)
+    if (whose) {
         *whose = of;
+    }
     return best;
 }
 
@@ -114,8 +120,9 @@ const struct carm_compute_roof *carm_model_best_peak(const struct carm_model *mo
             of = r;
         }
     }
-    if (whose)
+    if (whose) {
         *whose = of;
+    }
     return best;
 }
 
@@ -123,8 +130,9 @@ bool carm_roofs_precede(const struct carm_roofs *a, const struct carm_roofs *b)
 {
     const int ranks[] = {carm_isa_rank(a->isa), carm_isa_rank(b->isa)};
     const struct carm_compute_roof *peaks[] = {carm_roofs_find_peak(a), carm_roofs_find_peak(b)};
-    if (same_threads(a, b) && ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1])
+    if (same_threads(a, b) && ranks[0] >= 0 && ranks[1] >= 0 && ranks[0] != ranks[1]) {
         return ranks[0] > ranks[1];
+    }
     return peaks[0] && (!peaks[1] || peaks[0]->rate > peaks[1]->rate);
 }
 
@@ -145,8 +153,9 @@ bool carm_model_is_beside(const struct carm_model *model, const struct carm_roof
             return true;
         }
         for (size_t k = 0; k < wide->nmemory && roofs->nmemory > 0 && includes(wide, roofs); k++) {
-            if (!carm_roofs_find_memory(roofs, wide->memory[k].level, wide->memory[k].ldst))
+            if (!carm_roofs_find_memory(roofs, wide->memory[k].level, wide->memory[k].ldst)) {
                 return true;
+            }
         }
     }
     return false;
@@ -172,8 +181,9 @@ bool carm_model_has_levels(const struct carm_model *model, const struct carm_roo
         const struct carm_roofs *wide = &model->roofs[i];
         for (size_t k = 0; k < wide->nmemory && includes(wide, roofs); k++) {
             if (strcmp(wide->memory[k].ldst, model->config.ldst) == 0 &&
-                !carm_roofs_find_memory(roofs, wide->memory[k].level, model->config.ldst))
+                !carm_roofs_find_memory(roofs, wide->memory[k].level, model->config.ldst)) {
                 return false;
+            }
         }
     }
     return true;
@@ -207,10 +217,12 @@ bool carm_op_is_mixture(const char *op)
 const struct carm_compute_roof *carm_roofs_find_plain_peak(const struct carm_roofs *roofs)
 {
     const struct carm_compute_roof *peak = NULL;
-    for (size_t i = 0; i < roofs->ncompute; i++)
+    for (size_t i = 0; i < roofs->ncompute; i++) {
         if (!carm_op_is_mixture(roofs->compute[i].op) &&
-            (!peak || roofs->compute[i].rate > peak->rate))
+            (!peak || roofs->compute[i].rate > peak->rate)) {
             peak = &roofs->compute[i];
+        }
+    }
     return peak;
 }
 

@@ -12,8 +12,9 @@
 /* The next word of a comma-separated list. returns false at its end */
 static bool next_word(const char **list, const char **word, size_t *len)
 {
-    if (!*list)
+    if (!*list) {
         return false;
+    }
     *word = *list;
     *len = strcspn(*list, ",");
     *list = (*word)[*len] ? *word + *len + 1 : NULL;
@@ -25,10 +26,12 @@ static int parse_isa(struct carm_select *sel, const char *list, struct carm_err 
     const char *word;
     size_t len;
     while (next_word(&list, &word, &len)) {
-        if (len == 0 || len >= CARM_NAME_MAX)
+        if (len == 0 || len >= CARM_NAME_MAX) {
             return carm_fail(err, CARM_EINVAL, "--isa needs names such as avx2 or avx2,avx512");
-        if (sel->nisa == CARM_SELECT_MAX)
+        }
+        if (sel->nisa == CARM_SELECT_MAX) {
             return carm_fail(err, CARM_EINVAL, "--isa takes at most %d names", CARM_SELECT_MAX);
+        }
         memcpy(sel->isa[sel->nisa], word, len);
         sel->isa[sel->nisa++][len] = 0;
     }
@@ -43,11 +46,13 @@ static int parse_threads(struct carm_select *sel, const char *list, struct carm_
         char *end;
         errno = 0;
         long n = *word >= '0' && *word <= '9' ? strtol(word, &end, 10) : 0;
-        if (n < 1 || n > INT_MAX || errno || end != word + len)
+        if (n < 1 || n > INT_MAX || errno || end != word + len) {
             return carm_fail(err, CARM_EINVAL, "--threads needs numbers such as 1 or 1,8");
-        if (sel->nthreads == CARM_SELECT_MAX)
+        }
+        if (sel->nthreads == CARM_SELECT_MAX) {
             return carm_fail(err, CARM_EINVAL, "--threads takes at most %d numbers",
                              CARM_SELECT_MAX);
+        }
         sel->threads[sel->nthreads++] = (int)n;
     }
     return 0;
@@ -63,17 +68,21 @@ int carm_select_parse(struct carm_select *sel, const char *isa, const char *thre
 
 static bool has_isa(const struct carm_select *sel, const char *isa)
 {
-    for (size_t i = 0; i < sel->nisa; i++)
-        if (strcmp(sel->isa[i], isa) == 0)
+    for (size_t i = 0; i < sel->nisa; i++) {
+        if (strcmp(sel->isa[i], isa) == 0) {
             return true;
+        }
+    }
     return sel->nisa == 0;
 }
 
 static bool has_threads(const struct carm_select *sel, int threads)
 {
-    for (size_t i = 0; i < sel->nthreads; i++)
-        if (sel->threads[i] == threads)
+    for (size_t i = 0; i < sel->nthreads; i++) {
+        if (sel->threads[i] == threads) {
             return true;
+        }
+    }
     return sel->nthreads == 0;
 }
 
@@ -139,12 +148,15 @@ static void list_sets(const struct carm_model *model, char *dst, size_t size)
 int carm_select_check(const struct carm_select *sel, const struct carm_model *model,
                       struct carm_err *err)
 {
-    for (size_t i = 0; i < model->nroofs; i++)
+    for (size_t i = 0; i < model->nroofs; i++) {
         if (carm_select_has(sel, model->roofs[i].isa, model->roofs[i].threads) &&
-            has_precision(sel, &model->roofs[i]))
+            has_precision(sel, &model->roofs[i])) {
             return 0;
-    if (model->nroofs == 0)
+        }
+    }
+    if (model->nroofs == 0) {
         return carm_fail(err, CARM_EINVAL, "the model has no roofs; `carm build` measures them");
+    }
     char sets[320];
     list_sets(model, sets, sizeof sets);
     return carm_fail(err, CARM_EINVAL,
@@ -161,12 +173,15 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
     int best_rank = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
         const struct carm_roofs *r = &model->roofs[i];
-        if (!carm_select_has(sel, r->isa, r->threads) || !has_precision(sel, r))
+        if (!carm_select_has(sel, r->isa, r->threads) || !has_precision(sel, r)) {
             continue;
+        }
         double bandwidth = 0;
-        for (size_t k = 0; k < r->nmemory; k++)
-            if (r->memory[k].bandwidth > bandwidth)
+        for (size_t k = 0; k < r->nmemory; k++) {
+            if (r->memory[k].bandwidth > bandwidth) {
                 bandwidth = r->memory[k].bandwidth;
+            }
+        }
         /* A set without memory roofs draws nothing: any other set goes before it. */
         const int rank = carm_precision_rank(r->precision);
         bool better = (bandwidth > 0) != (best_bandwidth > 0) ? bandwidth > 0
@@ -191,8 +206,9 @@ const struct carm_memory_roof *carm_select_best_memory(const struct carm_select 
 {
     const struct carm_memory_roof *best =
         carm_model_best_memory(model, roofs, level, model->config.ldst, whose);
-    if (has_isa(sel, (*whose)->isa))
+    if (has_isa(sel, (*whose)->isa)) {
         return best;
+    }
     *whose = roofs;
     return carm_roofs_find_memory(roofs, level, model->config.ldst);
 }
@@ -203,8 +219,9 @@ const struct carm_compute_roof *carm_select_best_peak(const struct carm_select *
                                                       const struct carm_roofs **whose)
 {
     const struct carm_compute_roof *best = carm_model_best_peak(model, roofs, whose);
-    if (has_isa(sel, (*whose)->isa))
+    if (has_isa(sel, (*whose)->isa)) {
         return best;
+    }
     *whose = roofs;
     return carm_roofs_find_peak(roofs);
 }

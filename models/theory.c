@@ -63,8 +63,9 @@ const struct carm_microarchitecture *carm_theory_find_cpu(const struct carm_theo
         const struct carm_microarchitecture *m = &table->entries[i];
         for (size_t j = 0; j < m->ncpuid && strcmp(m->vendor, vendor) == 0; j++) {
             const struct carm_theory_range *range = &m->cpuid[j];
-            if (range->family == family && range->first <= model && model <= range->last)
+            if (range->family == family && range->first <= model && model <= range->last) {
                 return guest_bytes <= widest_of(m) ? m : find_widest(table, vendor, guest_bytes);
+            }
         }
     }
     return NULL;
@@ -84,9 +85,10 @@ int carm_theory_find_name(const struct carm_theory_table *table, const char *nam
             return 0;
         }
         cut = cut || used + strlen(one) + sizeof ", \"\"" > sizeof names;
-        if (!cut)
+        if (!cut) {
             used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
                                      used ? ", " : "", one);
+        }
     }
     return carm_fail(err, CARM_EINVAL, "unknown microarchitecture \"%.40s\"; known are %s%s", name,
                      names, cut ? ", ..." : "");
@@ -108,19 +110,25 @@ double carm_theory_l1(const struct carm_microarchitecture *m, unsigned vector_by
 {
     const struct carm_theory_rates *w = rates_of(m, vector_bytes);
     const double both = (double)loads + (double)stores;
-    if (!w || both == 0)
+    if (!w || both == 0) {
         return 0;
-    if ((loads && w->loads == 0) || (stores && w->stores == 0))
+    }
+    if ((loads && w->loads == 0) || (stores && w->stores == 0)) {
         return 0;
-    if (loads && stores && w->accesses == 0)
+    }
+    if (loads && stores && w->accesses == 0) {
         return 0;
+    }
     double cycles = 0;
-    if (loads)
+    if (loads) {
         cycles = fmax(cycles, loads / w->loads);
-    if (stores)
+    }
+    if (stores) {
         cycles = fmax(cycles, stores / w->stores);
-    if (w->accesses > 0)
+    }
+    if (w->accesses > 0) {
         cycles = fmax(cycles, both / w->accesses);
+    }
     return both * vector_bytes / cycles;
 }
 
@@ -130,8 +138,9 @@ static double mixture(const struct carm_microarchitecture *m, const struct carm_
 {
     double rate = fmin(w->fma / fmas, (w->add + w->mul_or_add) / adds);
     rate = fmin(rate, (w->mul + w->add + w->mul_or_add) / (fmas + adds));
-    if (m->issue > 0)
+    if (m->issue > 0) {
         rate = fmin(rate, m->issue / (fmas + adds));
+    }
     return (2 * fmas + adds) * rate;
 }
 
@@ -139,22 +148,29 @@ double carm_theory_flops(const struct carm_microarchitecture *m, unsigned vector
                          unsigned lanes, const char *op)
 {
     const struct carm_theory_rates *w = rates_of(m, vector_bytes);
-    if (!w)
+    if (!w) {
         return 0;
+    }
     const double multiply = w->mul + w->mul_or_add;
     const double add = w->add + w->mul_or_add;
-    if (strcmp(op, "fma") == 0)
+    if (strcmp(op, "fma") == 0) {
         return 2 * w->fma * lanes;
-    if (strcmp(op, "mul") == 0)
+    }
+    if (strcmp(op, "mul") == 0) {
         return multiply * lanes;
-    if (strcmp(op, "add") == 0)
+    }
+    if (strcmp(op, "add") == 0) {
         return add * lanes;
-    if (strcmp(op, "2fma+add") == 0)
+    }
+    if (strcmp(op, "2fma+add") == 0) {
         return mixture(m, w, 2, 1) * lanes;
-    if (strcmp(op, "fma+add") == 0)
+    }
+    if (strcmp(op, "fma+add") == 0) {
         return fmax(mixture(m, w, 1, 1), mixture(m, w, 2, 1)) * lanes;
-    if (strcmp(op, "mad") != 0)
+    }
+    if (strcmp(op, "mad") != 0) {
         return 0;
+    }
     /* instructions a cycle; only mad and mixtures use more pipes than rename may supply */
     const double rate = fmin(2 * fmin(multiply, add), w->mul + w->add + w->mul_or_add);
     return (m->issue > 0 ? fmin(rate, m->issue) : rate) * lanes;
@@ -170,15 +186,17 @@ double carm_theory_rate(const struct carm_microarchitecture *m, unsigned vector_
                         unsigned lanes, const char *precision, const char *op)
 {
     const struct carm_theory_rates *w = rates_of(m, vector_bytes);
-    if (strcmp(precision, "dp") == 0 || strcmp(precision, "sp") == 0)
+    if (strcmp(precision, "dp") == 0 || strcmp(precision, "sp") == 0) {
         return carm_theory_flops(m, vector_bytes, lanes, op);
+    }
     const bool two = strcmp(op, "fma") == 0 || strcmp(op, "dot") == 0 || strcmp(op, "ifma") == 0;
     for (size_t i = 0; w && i < CARM_THEORY_OTHERS; i++) {
         const size_t word = strcspn(other_names[i], " ");
         const bool any = word == 3 && strncmp(precision, "int", 3) == 0;
         if ((any || (strlen(precision) == word && strncmp(precision, other_names[i], word) == 0)) &&
-            strcmp(other_names[i] + word + 1, op) == 0)
+            strcmp(other_names[i] + word + 1, op) == 0) {
             return w->others[i] * lanes * (two ? 2 : 1);
+        }
     }
     return 0;
 }
@@ -198,13 +216,15 @@ static const char *const width_names[CARM_THEORY_WIDTHS] = {"scalar", "16", "32"
 static double read_rate(struct carm_jread *r, json_t *obj, const char *name, bool zero)
 {
     json_t *v = json_object_get(obj, name);
-    if (!v || json_is_null(v))
+    if (!v || json_is_null(v)) {
         return 0;
+    }
     double d = carm_jread_nonnegative(r, obj, name);
-    if (d == 0 && !zero)
+    if (d == 0 && !zero) {
         carm_jread_bad(r, name, "is 0; leave out what is not known");
-    else if (d > RATE_MOST)
+    } else if (d > RATE_MOST) {
         carm_jread_bad(r, name, "is %g, more than the %d of any core", d, RATE_MOST);
+    }
     return d;
 }
 
@@ -213,8 +233,9 @@ static double read_size(struct carm_jread *r, json_t *obj, const char *name)
 {
     static const double most = 4096; /* eight times the table's largest, Golden Cove's 512 */
     const double d = json_object_get(obj, name) ? carm_jread_nonnegative(r, obj, name) : 0;
-    if (d > most)
+    if (d > most) {
         carm_jread_bad(r, name, "is %g, more than the %g of any core", d, most);
+    }
     return d;
 }
 
@@ -230,8 +251,9 @@ static void read_pipes(struct carm_jread *r, json_t *obj, struct carm_theory_rat
         w->add = carm_jread_nonnegative(r, pipes, "add");
         w->mul_or_add = carm_jread_nonnegative(r, pipes, "mul_or_add");
         const double all = w->mul + w->add + w->mul_or_add;
-        if (!(all > 0) || all > RATE_MOST)
+        if (!(all > 0) || all > RATE_MOST) {
             carm_jread_bad(r, NULL, "adds up to %g, outside 0..%d", all, RATE_MOST);
+        }
     }
     carm_jread_leave(r, old);
 }
@@ -244,8 +266,9 @@ static void read_others(struct carm_jread *r, json_t *obj, double issue,
     carm_jread_only(r, others, other_names, CARM_THEORY_OTHERS);
     for (size_t i = 0; others && i < CARM_THEORY_OTHERS; i++) {
         w->others[i] = read_rate(r, others, other_names[i], false);
-        if (issue > 0 && w->others[i] > issue)
+        if (issue > 0 && w->others[i] > issue) {
             carm_jread_bad(r, other_names[i], "is above the issue width of %g", issue);
+        }
     }
     carm_jread_leave(r, old);
 }
@@ -258,16 +281,21 @@ static void read_width(struct carm_jread *r, json_t *obj, double issue, struct c
     w->stores = read_rate(r, obj, "stores", false);
     w->accesses = read_rate(r, obj, "accesses", false);
     w->fma = read_rate(r, obj, "fma", true);
-    if (json_object_get(obj, "pipes"))
+    if (json_object_get(obj, "pipes")) {
         read_pipes(r, obj, w);
-    if (json_object_get(obj, "others"))
+    }
+    if (json_object_get(obj, "others")) {
         read_others(r, obj, issue, w);
-    if (w->accesses > 0 && w->accesses < fmax(w->loads, w->stores))
+    }
+    if (w->accesses > 0 && w->accesses < fmax(w->loads, w->stores)) {
         carm_jread_bad(r, "accesses", "is %g, less than its loads or stores alone", w->accesses);
-    if (issue > 0 && fmax(fmax(w->loads, w->stores), fmax(w->accesses, w->fma)) > issue)
+    }
+    if (issue > 0 && fmax(fmax(w->loads, w->stores), fmax(w->accesses, w->fma)) > issue) {
         carm_jread_bad(r, NULL, "has a rate above the issue width of %g", issue);
-    if (w->fma > w->mul + w->mul_or_add && json_object_get(obj, "pipes"))
+    }
+    if (w->fma > w->mul + w->mul_or_add && json_object_get(obj, "pipes")) {
         carm_jread_bad(r, "fma", "is %g, more than the pipes that multiply", w->fma);
+    }
 }
 
 static void read_widths(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
@@ -276,8 +304,9 @@ static void read_widths(struct carm_jread *r, json_t *obj, struct carm_microarch
     size_t old = carm_jread_enter(r, ".widths");
     carm_jread_only(r, widths, width_names, CARM_THEORY_WIDTHS);
     for (size_t i = 0; widths && i < CARM_THEORY_WIDTHS; i++) {
-        if (!json_object_get(widths, width_names[i]))
+        if (!json_object_get(widths, width_names[i])) {
             continue;
+        }
         json_t *width = carm_jread_object(r, widths, width_names[i]);
         size_t here = carm_jread_enter(r, ".%s", width_names[i]);
         read_width(r, width, m->issue, &m->widths[i]);
@@ -292,11 +321,13 @@ static void read_models(struct carm_jread *r, json_t *obj, struct carm_microarch
     carm_jread_only(r, obj, known, sizeof known / sizeof *known);
     uint32_t family = 0, same = 0;
     carm_jread_range(r, carm_jread_member(r, obj, "family"), "family", CPUID_MOST, &family, &same);
-    if (same != family)
+    if (same != family) {
         carm_jread_bad(r, "family", "is a range");
+    }
     json_t *models = carm_jread_member(r, obj, "models");
-    if (!json_is_array(models) || json_array_size(models) == 0)
+    if (!json_is_array(models) || json_array_size(models) == 0) {
         carm_jread_bad(r, "models", "is not an array of at least one");
+    }
     for (size_t i = 0; i < json_array_size(models) && !r->rc; i++) {
         if (m->ncpuid == CARM_THEORY_RANGES_MAX) {
             carm_jread_bad(r, "models", "brings this entry to more than %d models",
@@ -315,15 +346,17 @@ static void read_models(struct carm_jread *r, json_t *obj, struct carm_microarch
 static void read_cpuid(struct carm_jread *r, json_t *obj, struct carm_microarchitecture *m)
 {
     json_t *cpuid = carm_jread_member(r, obj, "cpuid");
-    if (!json_is_array(cpuid))
+    if (!json_is_array(cpuid)) {
         carm_jread_bad(r, "cpuid", "is not an array");
+    }
     for (size_t i = 0; i < json_array_size(cpuid) && !r->rc; i++) {
         size_t old = carm_jread_enter(r, ".cpuid[%zu]", i);
         json_t *one = json_array_get(cpuid, i);
-        if (!json_is_object(one))
+        if (!json_is_object(one)) {
             carm_jread_bad(r, NULL, "is not an object");
-        else
+        } else {
             read_models(r, one, m);
+        }
         carm_jread_leave(r, old);
     }
 }
@@ -332,13 +365,15 @@ static void read_sources(struct carm_jread *r, json_t *obj, struct carm_microarc
 {
     json_t *sources = carm_jread_member(r, obj, "sources");
     size_t n = json_array_size(sources);
-    if (!json_is_array(sources) || n == 0 || n > CARM_THEORY_SOURCES_MAX)
+    if (!json_is_array(sources) || n == 0 || n > CARM_THEORY_SOURCES_MAX) {
         carm_jread_bad(r, "sources", "is not an array of 1 to %d texts", CARM_THEORY_SOURCES_MAX);
+    }
     for (size_t i = 0; i < n && !r->rc; i++) {
         size_t old = carm_jread_enter(r, ".sources[%zu]", i);
         carm_jread_copy(r, json_array_get(sources, i), NULL, m->sources[i], CARM_THEORY_SOURCE_MAX);
-        if (!*m->sources[i])
+        if (!*m->sources[i]) {
             carm_jread_bad(r, NULL, "is empty");
+        }
         carm_jread_leave(r, old);
     }
     m->nsources = n;
@@ -359,17 +394,20 @@ static void read_core(struct carm_jread *r, json_t *obj, struct carm_microarchit
         }
         struct carm_theory_core *c = &m->core[m->ncore++];
         if (sscanf(key, "%23s %11s %7s", c->kind, c->isa, c->precision) < 1 ||
-            !carm_core_kind_parse(c->kind, &kind))
+            !carm_core_kind_parse(c->kind, &kind)) {
             carm_jread_bad(r, NULL, "has \"%.60s\", which begins with no kind of model.json's core",
                            key);
+        }
         double *const to[] = {&c->latency, &c->throughput};
-        if (!json_is_array(pair) || json_array_size(pair) != 2)
+        if (!json_is_array(pair) || json_array_size(pair) != 2) {
             carm_jread_bad(r, NULL, "\"%.60s\" is not [latency, throughput]", key);
+        }
         for (size_t i = 0; i < 2 && !r->rc; i++) {
             json_t *v = json_array_get(pair, i);
             *to[i] = json_number_value(v);
-            if (!json_is_null(v) && !(json_is_number(v) && *to[i] > 0.0 && *to[i] < 10000.0))
+            if (!json_is_null(v) && !(json_is_number(v) && *to[i] > 0.0 && *to[i] < 10000.0)) {
                 carm_jread_bad(r, NULL, "\"%.60s\" has no positive number of cycles", key);
+            }
         }
     }
     carm_jread_leave(r, old);
@@ -424,10 +462,12 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
     m->dispatch_integers = read_size(r, obj, "dispatch_integers");
     read_cpuid(r, obj, m);
     read_widths(r, obj, m);
-    if (json_object_get(obj, "core"))
+    if (json_object_get(obj, "core")) {
         read_core(r, carm_jread_object(r, obj, "core"), m);
-    if (json_object_get(obj, "ports"))
+    }
+    if (json_object_get(obj, "ports")) {
         read_ports(r, carm_jread_object(r, obj, "ports"), m);
+    }
     read_sources(r, obj, m);
     carm_jread_copy(r, json_object_get(obj, "note"), "note", m->note, sizeof m->note);
 }
@@ -436,36 +476,43 @@ static void read_entry(struct carm_jread *r, json_t *obj, struct carm_microarchi
 static void check_unique(struct carm_jread *r, const struct carm_microarchitecture *m,
                          const struct carm_microarchitecture *before)
 {
-    if (strcasecmp(m->name, before->name) == 0)
+    if (strcasecmp(m->name, before->name) == 0) {
         carm_jread_bad(r, "name", "repeats \"%s\"", before->name);
-    if (strcmp(m->vendor, before->vendor) != 0)
+    }
+    if (strcmp(m->vendor, before->vendor) != 0) {
         return;
-    for (size_t i = 0; i < m->ncpuid; i++)
+    }
+    for (size_t i = 0; i < m->ncpuid; i++) {
         for (size_t j = 0; j < before->ncpuid; j++) {
             const struct carm_theory_range *a = &m->cpuid[i];
             const struct carm_theory_range *b = &before->cpuid[j];
-            if (a->family == b->family && a->first <= b->last && b->first <= a->last)
+            if (a->family == b->family && a->first <= b->last && b->first <= a->last) {
                 carm_jread_bad(r, "cpuid", "claims family 0x%X model 0x%X, as \"%s\" does",
                                (unsigned)a->family,
                                (unsigned)(a->first > b->first ? a->first : b->first), before->name);
+            }
         }
+    }
 }
 
 static void read_table(struct carm_jread *r, json_t *root, struct carm_theory_table *t)
 {
     char schema[64] = "";
     carm_jread_text(r, root, "schema", schema, sizeof schema);
-    if (strcmp(schema, SCHEMA) != 0)
+    if (strcmp(schema, SCHEMA) != 0) {
         carm_jread_bad(r, "schema", "is \"%s\"; this carm reads \"" SCHEMA "\"", schema);
+    }
     json_t *entries = carm_jread_array(r, root, "microarchitectures", ENTRIES_MAX,
                                        sizeof *t->entries, &t->entries, &t->n);
-    if (t->n == 0)
+    if (t->n == 0) {
         carm_jread_bad(r, "microarchitectures", "has no entries");
+    }
     for (size_t i = 0; i < t->n && !r->rc; i++) {
         size_t old = carm_jread_enter(r, "microarchitectures[%zu]", i);
         read_entry(r, json_array_get(entries, i), &t->entries[i]);
-        for (size_t j = 0; j < i; j++)
+        for (size_t j = 0; j < i; j++) {
             check_unique(r, &t->entries[i], &t->entries[j]);
+        }
         carm_jread_leave(r, old);
     }
 }
@@ -476,13 +523,15 @@ int carm_theory_open(const char *text, size_t size_bytes, const char *name,
     struct carm_jread r = {.file = name, .err = err};
     *table = NULL;
     json_t *root = carm_jread_parse(&r, text, size_bytes);
-    if (!root)
+    if (!root) {
         return r.rc;
+    }
     struct carm_theory_table *t = calloc(1, sizeof *t);
-    if (!t)
+    if (!t) {
         r.rc = carm_fail(err, CARM_ENOMEM, "out of memory while reading %.200s", name);
-    else
+    } else {
         read_table(&r, root, t);
+    }
     json_decref(root);
     if (r.rc) {
         carm_theory_close(t);
@@ -494,8 +543,9 @@ int carm_theory_open(const char *text, size_t size_bytes, const char *name,
 
 void carm_theory_close(struct carm_theory_table *table)
 {
-    if (!table)
+    if (!table) {
         return;
+    }
     free(table->entries);
     free(table);
 }

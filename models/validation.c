@@ -47,8 +47,9 @@ const struct carm_validation *carm_validation_find_score(const struct carm_model
     for (size_t i = 0; i < m->nvalidation; i++) {
         const struct carm_validation *v = &m->validation[i];
         if (carm_validation_set_equal(&v->set, set) && strcmp(v->model, name) == 0 &&
-            strcmp(v->level, level) == 0)
+            strcmp(v->level, level) == 0) {
             return v;
+        }
     }
     return NULL;
 }
@@ -70,10 +71,12 @@ static size_t keep_others(void *items, size_t n, size_t size, const struct carm_
     for (size_t i = 0; i < n; i++, from += size) {
         struct placed of;
         memcpy(&of, from, level ? sizeof of : sizeof of.set);
-        if (carm_validation_set_equal(&of.set, set) && (!level || strcmp(of.level, level) == 0))
+        if (carm_validation_set_equal(&of.set, set) && (!level || strcmp(of.level, level) == 0)) {
             continue;
-        if (to != from)
+        }
+        if (to != from) {
             memcpy(to, from, size);
+        }
         to += size;
         kept++;
     }

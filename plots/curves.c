@@ -41,11 +41,13 @@ static void collect(const struct carm_plot_canvas *c, const struct carm_curve *c
     for (size_t i = 0; i < ncurves && s->n < CARM_PLOT_CURVES_MAX; i++) {
         const struct carm_curve *x = &curves[i];
         if (x->npoints == 0 || !carm_select_has(c->select, x->isa, x->threads) ||
-            (kind && strcmp(kind, x->kind) != 0))
+            (kind && strcmp(kind, x->kind) != 0)) {
             continue;
+        }
         if (best && (strcmp(best->precision, x->precision) != 0 ||
-                     (c->select->nisa == 0 && strcmp(best->isa, x->isa) != 0)))
+                     (c->select->nisa == 0 && strcmp(best->isa, x->isa) != 0))) {
             continue;
+        }
         s->curves[s->n++] = x;
         for (size_t k = 0; k < x->npoints; k++) {
             const struct carm_curve_point *p = &x->points[k];
@@ -62,12 +64,14 @@ static void collect(const struct carm_plot_canvas *c, const struct carm_curve *c
 static double lowest(const struct set *s, double lo, double hi)
 {
     double low = s->ymax;
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->n; i++) {
         for (size_t k = 0; k < s->curves[i]->npoints; k++) {
             const struct carm_curve_point *p = &s->curves[i]->points[k];
-            if (log10(p->x) >= lo && log10(p->x) <= hi)
+            if (log10(p->x) >= lo && log10(p->x) <= hi) {
                 low = fmin(low, p->value);
+            }
         }
+    }
     return log10(low);
 }
 
@@ -102,14 +106,16 @@ static int put_curves(FILE *out, const struct set *s, double scale, bool name_ki
     for (size_t i = 0; i < s->n; i++) {
         size_t n = s->curves[i]->npoints;
         struct carm_curve_point *p = malloc(n * sizeof *p);
-        if (!p)
+        if (!p) {
             return carm_fail(err, CARM_ENOMEM, "out of memory");
+        }
         memcpy(p, s->curves[i]->points, n * sizeof *p);
         qsort(p, n, sizeof *p, by_x);
         fputs(i ? "\n\n" : "", out);
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n; k++) {
             fprintf(out, "%.9g %.9g %.9g %.9g %d\n", p[k].x, p[k].value / scale,
                     p[k].ci95.lo / scale, p[k].ci95.hi / scale, p[k].disturbed);
+        }
         free(p);
     }
     fputs("CARM_END\n$names << CARM_END\n", out);
@@ -134,8 +140,9 @@ static void add_mark(struct mark *marks, size_t *n, const char *level, const cha
 {
     double at = bytes ? log10((double)bytes) : x.lo;
     char size[CARM_TEXT_NUMBER_MAX];
-    if (*n == MARKS_MAX || !bytes || at <= x.lo || at >= x.hi)
+    if (*n == MARKS_MAX || !bytes || at <= x.lo || at >= x.hi) {
         return;
+    }
     struct mark *m = &marks[(*n)++];
     m->bytes = (double)bytes;
     snprintf(m->text, sizeof m->text, "%.16s %s %s", level, what,
@@ -168,8 +175,9 @@ static unsigned place(struct mark *marks, size_t first, size_t n, unsigned row,
                     fabs(centre(&marks[i], x, width_px) - centre(&marks[k], x, width_px));
                 hit = marks[k].row == marks[i].row && apart < room + 6;
             }
-            if (hit)
+            if (hit) {
                 marks[i].row++;
+            }
         }
         rows = marks[i].row + 1 > rows ? marks[i].row + 1 : rows;
     }
@@ -181,9 +189,10 @@ static void put_marks(FILE *out, const char *name, const struct mark *marks, siz
                       size_t last, struct carm_plot_axis y, double top)
 {
     fprintf(out, "$%s << CARM_END\n", name);
-    for (size_t i = first; i < last; i++)
+    for (size_t i = first; i < last; i++) {
         fprintf(out, "%s%.9g %.9g\n%.9g %.9g\n", i > first ? "\n\n" : "", marks[i].bytes,
                 pow(10, y.lo), marks[i].bytes, pow(10, top));
+    }
     fprintf(out, "CARM_END\n%s = %zu\n", name, last - first);
 }
 
@@ -193,21 +202,25 @@ int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_
     const struct carm_model *m = canvas->model;
     struct set s = {.n = 0};
     collect(canvas, m->curves, m->ncurves, m->config.ldst, &s);
-    if (s.n == 0)
+    if (s.n == 0) {
         return carm_fail(err, CARM_EINVAL,
                          "the model has no curve of bandwidth over working set for this choice; "
                          "`carm build` measures it");
+    }
     const char *prefix;
     double scale = carm_plot_prefix(s.ymax, &prefix);
     struct carm_plot_axis x = {log10(s.xmin) - 0.05, log10(s.xmax) + 0.05};
     struct mark marks[MARKS_MAX];
     size_t nknees = 0;
-    for (size_t i = 0; i < m->nlevels; i++)
-        if (m->levels[i].resolved)
+    for (size_t i = 0; i < m->nlevels; i++) {
+        if (m->levels[i].resolved) {
             add_mark(marks, &nknees, m->levels[i].level, "knee", m->levels[i].knee_bytes, x);
+        }
+    }
     size_t nmarks = nknees;
-    for (size_t i = 0; i < m->nlevels; i++)
+    for (size_t i = 0; i < m->nlevels; i++) {
         add_mark(marks, &nmarks, m->levels[i].level, "OS", m->levels[i].os_size_bytes, x);
+    }
     unsigned rows = place(marks, 0, nknees, 0, x, box.width);
     rows = place(marks, nknees, nmarks, rows, x, box.width);
 
@@ -237,8 +250,9 @@ int carm_plot_bandwidth(const struct carm_plot_canvas *canvas, struct carm_plot_
     }
     fputs("CARM_END\n", canvas->out);
     int rc = put_curves(canvas->out, &s, scale, false, name_isa, err);
-    if (rc == 0)
+    if (rc == 0) {
         fputs(carm_asset_plot_bandwidth, canvas->out);
+    }
     return rc;
 }
 
@@ -248,10 +262,11 @@ int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     const struct carm_model *m = canvas->model;
     struct set s = {.n = 0};
     collect(canvas, m->flop_curves, m->nflop_curves, NULL, &s);
-    if (s.n == 0)
+    if (s.n == 0) {
         return carm_fail(err, CARM_EINVAL,
                          "the model has no curve of performance over flops for this choice; "
                          "`carm build` measures it");
+    }
     const char *prefix;
     double scale = carm_plot_prefix(s.ymax, &prefix);
     struct carm_plot_axis x = {log10(s.xmin) - 0.05, log10(s.xmax) + 0.05};
@@ -269,8 +284,9 @@ int carm_plot_flops(const struct carm_plot_canvas *canvas, struct carm_plot_box 
     fprintf(canvas->out, "performance_label = \"performance, %s%s\"\n", prefix,
             carm_precision_rate(s.curves[0]->precision));
     int rc = put_curves(canvas->out, &s, scale, true, name_isa, err);
-    if (rc == 0)
+    if (rc == 0) {
         fputs(carm_asset_plot_flops, canvas->out);
+    }
     return rc;
 }
 

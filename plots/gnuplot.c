@@ -15,9 +15,11 @@ const char *carm_gnuplot_format(const char *path)
 {
     static const char *const formats[] = {"svg", "png", "pdf"};
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && dot > slash && i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(dot + 1, formats[i]) == 0)
+    for (size_t i = 0; dot && dot > slash && i < sizeof formats / sizeof *formats; i++) {
+        if (strcmp(dot + 1, formats[i]) == 0) {
             return formats[i];
+        }
+    }
     return NULL;
 }
 
@@ -45,8 +47,9 @@ static void first_complaint(FILE *said, char *dst, size_t size)
     while (fgets(line, sizeof line, said)) {
         char *p = line + strspn(line, " \t^\n");
         p[strcspn(p, "\n")] = 0;
-        if (*p && !strstr(p, "warning:"))
+        if (*p && !strstr(p, "warning:")) {
             carm_text_clean(dst, size, p, false);
+        }
     }
 }
 
@@ -61,34 +64,40 @@ static int run_gnuplot(FILE *script, FILE *picture, struct carm_err *err)
     pid_t pid;
     int status = 0;
     int rc = carm_gnuplot_open(&said, err);
-    if (rc)
+    if (rc) {
         return rc;
+    }
     int e = posix_spawn_file_actions_init(&actions);
     if (e == 0) {
         e = posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-        if (e == 0)
+        if (e == 0) {
             e = posix_spawn_file_actions_adddup2(&actions, fileno(picture), STDOUT_FILENO);
-        if (e == 0)
+        }
+        if (e == 0) {
             e = posix_spawn_file_actions_adddup2(&actions, fileno(said), STDERR_FILENO);
-        if (e == 0)
+        }
+        if (e == 0) {
             e = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+        }
         posix_spawn_file_actions_destroy(&actions);
     }
-    if (e == 0)
-        while (waitpid(pid, &status, 0) < 0)
+    if (e == 0) {
+        while (waitpid(pid, &status, 0) < 0) {
             if (errno != EINTR) {
                 e = errno;
                 break;
             }
+        }
+    }
     char why[200];
-    if (e == ENOENT)
+    if (e == ENOENT) {
         rc = carm_fail(err, CARM_EIO,
                        "gnuplot is not installed: `apt-get install gnuplot-nox` brings it");
-    else if (e)
+    } else if (e) {
         rc = carm_fail(err, CARM_EIO, "cannot run gnuplot: %s", strerror(e));
-    else if (WIFSIGNALED(status))
+    } else if (WIFSIGNALED(status)) {
         rc = carm_fail(err, CARM_EIO, "gnuplot was stopped by signal %d", WTERMSIG(status));
-    else if (WEXITSTATUS(status)) {
+    } else if (WEXITSTATUS(status)) {
         first_complaint(said, why, sizeof why);
         rc = carm_fail(err, CARM_EIO, "gnuplot failed: %s", why);
     }
@@ -101,24 +110,29 @@ int carm_gnuplot_deliver(FILE *from, const char *path, struct carm_err *err)
     struct carm_outfile *file = NULL;
     char buf[1 << 14];
     size_t n, total = 0;
-    if (fflush(from) != 0 || ferror(from))
+    if (fflush(from) != 0 || ferror(from)) {
         return carm_fail(err, CARM_EIO, "cannot write a file in memory: %s", strerror(errno));
+    }
     int rc = path ? carm_outfile_open(path, &file, err) : 0;
     /* rewinds: gnuplot moved the shared offset */
     fseek(from, 0, SEEK_SET);
     while (rc == 0 && (n = fread(buf, 1, sizeof buf, from)) > 0) {
         total += n;
-        if (path)
+        if (path) {
             rc = carm_outfile_write(file, buf, n, err);
-        else if (fwrite(buf, 1, n, stdout) != n)
+        } else if (fwrite(buf, 1, n, stdout) != n) {
             break;
+        }
     }
-    if (rc == 0 && (ferror(from) || total == 0))
+    if (rc == 0 && (ferror(from) || total == 0)) {
         rc = carm_fail(err, CARM_EIO, "the picture is empty: gnuplot drew nothing");
-    if (rc == 0 && path)
+    }
+    if (rc == 0 && path) {
         rc = carm_outfile_commit(file, err);
-    if (rc == 0 && !path && (fflush(stdout) != 0 || ferror(stdout)))
+    }
+    if (rc == 0 && !path && (fflush(stdout) != 0 || ferror(stdout))) {
         rc = carm_fail(err, CARM_EIO, "cannot write the output: %s", strerror(errno));
+    }
     carm_outfile_close(file);
     return rc;
 }

@@ -28,8 +28,9 @@ void carm_plot_put_text(FILE *out, const char *s)
     char clean[CARM_TEXT_MAX];
     carm_text_clean(clean, sizeof clean, s, false);
     fputc('"', out);
-    for (const char *p = clean; *p; p++)
+    for (const char *p = clean; *p; p++) {
         fputc(*p == '"' ? '\'' : *p == '\\' ? '/' : *p, out);
+    }
     fputc('"', out);
 }
 
@@ -40,8 +41,9 @@ void carm_plot_put_line(FILE *out, const char *s, double max_px)
     bool cut = carm_plot_text_px(clean) > max_px;
     while (*clean && carm_plot_text_px(clean) > max_px - (cut ? carm_plot_text_px("\u2026") : 0)) {
         char *end = clean + strlen(clean) - 1;
-        while (end > clean && ((unsigned char)*end & 0xc0) == 0x80)
+        while (end > clean && ((unsigned char)*end & 0xc0) == 0x80) {
             end--;
+        }
         *end = 0;
     }
     fprintf(out, "|%s%s\n", clean, cut ? "\u2026" : "");
@@ -69,8 +71,9 @@ static void put_ticks2(FILE *out, struct carm_plot_axis x, double width_px, doub
 {
     double lo = x.lo / log10(2), hi = x.hi / log10(2);
     int step = 1;
-    while (width_px / (hi - lo) * step < tick_px)
+    while (width_px / (hi - lo) * step < tick_px) {
         step *= 2;
+    }
     const char *comma = "";
     fputs("set xtics (", out);
     for (int e = (int)ceil(lo / step) * step; e <= hi; e += step) {
@@ -84,12 +87,13 @@ static void put_ticks2(FILE *out, struct carm_plot_axis x, double width_px, doub
 
 static void intensity_text(char *dst, size_t size, int e)
 {
-    if (e > 13 || e < -13)
+    if (e > 13 || e < -13) {
         snprintf(dst, size, "2^%d", e);
-    else if (e < 0)
+    } else if (e < 0) {
         snprintf(dst, size, "1/%d", 1 << -e);
-    else
+    } else {
         snprintf(dst, size, "%d", 1 << e);
+    }
 }
 
 static void size_text(char *dst, size_t size, int e)
@@ -149,15 +153,17 @@ void carm_plot_put_decimal_ticks(FILE *out, char axis, struct carm_plot_axis ran
     const double decade_px = px / (range.hi - range.lo);
     const char *digits = leading_digits(range, decade_px, axis == 'y' ? 22 : 60);
     int step = 1;
-    while (decade_px * step < (axis == 'y' ? 22 : 50))
+    while (decade_px * step < (axis == 'y' ? 22 : 50)) {
         step *= 2;
+    }
     const char *comma = "";
     fprintf(out, "set %ctics (", axis);
     for (int d = (int)floor(range.lo / step) * step; d <= range.hi; d += step) {
         for (const char *k = digits; *k; k++) {
             const double v = pow(10, d) * (*k - '0');
-            if (!is_inside(range, v))
+            if (!is_inside(range, v)) {
                 continue;
+            }
             char label[CARM_TEXT_NUMBER_MAX];
             decimal_text(label, sizeof label, v, axis == 'x');
             fprintf(out, "%s\"%s\" %.9g", comma, label, v);

@@ -63,8 +63,9 @@ static const struct carm_roofs *choose(const struct carm_plot_canvas *c,
     double best_rate = -1;
     for (size_t i = 0; i < c->model->nvalidation_points; i++) {
         const struct carm_validation_set *s = &c->model->validation_points[i].set;
-        if (last && carm_validation_set_equal(s, last))
+        if (last && carm_validation_set_equal(s, last)) {
             continue;
+        }
         last = s;
         const struct carm_roofs *r = carm_select_has(c->select, s->isa, s->threads)
                                          ? carm_validation_find_roofs(c->model, s)
@@ -81,9 +82,11 @@ static const struct carm_roofs *choose(const struct carm_plot_canvas *c,
 
 static bool has_points(const struct panel *v, size_t i)
 {
-    for (size_t k = 0; k < v->model->nvalidation_points; k++)
-        if (belongs(v, &v->model->validation_points[k], i) > 0)
+    for (size_t k = 0; k < v->model->nvalidation_points; k++) {
+        if (belongs(v, &v->model->validation_points[k], i) > 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -99,8 +102,9 @@ static void find_ranges(struct panel *v)
         for (size_t k = 0; k < v->model->nvalidation_points; k++) {
             const struct carm_validation_point *p = &v->model->validation_points[k];
             double at = belongs(v, p, i), performance = p->flops / p->seconds;
-            if (!(at > 0))
+            if (!(at > 0)) {
                 continue;
+            }
             double percent = residual(performance, at, v->bandwidth[i], v->peak);
             carm_plot_axis_widen(&v->x, at);
             carm_plot_axis_widen(&v->y, performance);
@@ -124,13 +128,15 @@ static int prepare(const struct carm_plot_canvas *c, bool original, struct panel
     memset(v, 0, sizeof *v);
     v->model = m;
     v->original = original;
-    if (m->nvalidation_points == 0)
+    if (m->nvalidation_points == 0) {
         return carm_fail(err, CARM_EINVAL,
                          "the model has no validation; `carm validate` makes one");
+    }
     const struct carm_roofs *roofs = choose(c, &v->set);
-    if (!roofs)
+    if (!roofs) {
         return carm_fail(err, CARM_EINVAL,
                          "the model has no validation for this choice; `carm validate` makes one");
+    }
     const struct carm_compute_roof *peak = carm_roofs_find_compute(roofs, v->set->op);
     v->peak = peak ? peak->rate : 0;
     for (size_t i = 0; v->peak > 0 && i < m->nlevels && v->nlevels < LEVELS_MAX; i++) {
@@ -139,14 +145,16 @@ static int prepare(const struct carm_plot_canvas *c, bool original, struct panel
         double bandwidth = original ? roofs->dram_peak.bandwidth : roof ? roof->bandwidth : 0;
         v->levels[v->nlevels] = i;
         v->bandwidth[v->nlevels] = bandwidth;
-        if (bandwidth > 0 && has_points(v, v->nlevels))
+        if (bandwidth > 0 && has_points(v, v->nlevels)) {
             v->nlevels++;
+        }
     }
-    if (v->nlevels == 0)
+    if (v->nlevels == 0) {
         return carm_fail(
             err, CARM_EINVAL,
             "the model has no roofs of its own mix, or no traffic, for its validation points; "
             "`carm build` and `carm validate` measure them again");
+    }
     find_ranges(v);
     return 0;
 }
@@ -157,8 +165,9 @@ static void fitness_text(char *dst, size_t size, const struct panel *v, const ch
     const char *name = v->original ? "original" : "cache-aware";
     *dst = 0;
     const struct carm_validation *s = carm_validation_find_score(v->model, v->set, name, level);
-    if (s)
+    if (s) {
         snprintf(dst, size, " %.1f%%", s->fitness);
+    }
 }
 
 /* Writes entry i of the key: a level, or "disturbed" behind the levels.
@@ -204,12 +213,14 @@ static void put_key(FILE *out, const struct panel *v, struct carm_plot_box box)
         double own = carm_plot_text_px(text);
         double most = even ? px / (double)n - KEY_MARK_PX : own;
         carm_plot_put_line(out, text, most);
-        if (i + 1 < n)
+        if (i + 1 < n) {
             at[i + 1] = at[i] + most + KEY_MARK_PX;
+        }
     }
     fputs("CARM_END\nkey_at = \"", out);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         fprintf(out, "%s%.5f", i ? " " : "", at[i] / box.width);
+    }
     fprintf(out, "\"\nkey_row = %.5f\n", KEY_ROW_PX / 2.0 / box.height);
 }
 
@@ -219,8 +230,9 @@ static void put_common(FILE *out, const struct panel *v)
     fprintf(out, "intensity_label = \"operational intensity%s, flop/byte\"\n",
             v->original ? " of DRAM traffic" : "");
     fprintf(out, "levels = %zu\ndisturbed = %d\nids = \"", v->nlevels, v->disturbed);
-    for (size_t i = 0; i < v->nlevels; i++)
+    for (size_t i = 0; i < v->nlevels; i++) {
         fprintf(out, "%s%zu", i ? " " : "", v->levels[i]);
+    }
     fputs("\"\n", out);
 }
 
@@ -234,14 +246,16 @@ static void put_points(FILE *out, const struct panel *v, double scale)
             const struct carm_validation_point *p = &v->model->validation_points[k];
             double at = belongs(v, p, i);
             double y[] = {p->flops / p->seconds, p->ci95.lo, p->ci95.hi};
-            if (!(at > 0))
+            if (!(at > 0)) {
                 continue;
+            }
             if (scale > 0) {
                 fprintf(out, "%.9g %.9g %d\n", at, y[0] / scale, p->disturbed);
                 continue;
             }
-            for (size_t j = 0; j < 3; j++)
+            for (size_t j = 0; j < 3; j++) {
                 y[j] = fmin(residual(y[j], at, v->bandwidth[i], v->peak), v->residual_hi);
+            }
             fprintf(out, "%.9g %.9g %d %.9g %.9g\n", at, y[0], p->disturbed, y[1], y[2]);
         }
     }
@@ -254,10 +268,11 @@ static void put_roofs(FILE *out, const struct panel *v, double scale)
     double x0 = pow(10, v->x.lo), fast = v->bandwidth[0];
     size_t n = v->original ? 1 : v->nlevels; /* all slopes of the original model are one: DRAM's */
     fprintf(out, "slopes = %zu\nslope_ids = ", n);
-    if (v->original)
+    if (v->original) {
         fprintf(out, "\"%zu\"\n", v->model->nlevels - 1);
-    else
+    } else {
         fputs("ids\n", out);
+    }
     fputs("$slopes << CARM_END\n", out);
     for (size_t i = 0; i < n; i++) {
         double b = v->bandwidth[i];
@@ -274,22 +289,24 @@ static int plot_points(const struct carm_plot_canvas *canvas, struct carm_plot_b
 {
     struct panel v;
     int rc = prepare(canvas, original, &v, err);
-    if (rc)
+    if (rc) {
         return rc;
+    }
     FILE *out = canvas->out;
     const char *prefix;
     char title[CARM_TEXT_MAX], fitness[CARM_TEXT_NUMBER_MAX], bandwidth[CARM_TEXT_NUMBER_MAX];
     double scale = carm_plot_prefix(v.peak, &prefix);
     fitness_text(fitness, sizeof fitness, &v, "all");
-    if (original)
+    if (original) {
         snprintf(title, sizeof title, "Original roofline, DRAM %s%s%s",
                  carm_text_si(bandwidth, sizeof bandwidth, v.bandwidth[0], "B/s"),
                  *fitness ? ": fitness" : "", fitness);
-    else
+    } else {
         snprintf(title, sizeof title,
                  "Cache-aware roofline, %.16s %.16s %.16s, %d thread%s, %.16s%s%s", v.set->isa,
                  v.set->precision, v.set->op, v.set->threads, v.set->threads == 1 ? "" : "s",
                  canvas->model->config.ldst, *fitness ? ": fitness" : "", fitness);
+    }
     box.height -= KEY_ROW_PX;
     struct carm_plot_axis y = {v.y.lo - log10(scale), v.y.hi - log10(scale)};
     carm_plot_put_box(canvas, box, v.x, y, title);
@@ -309,8 +326,9 @@ static int plot_residuals(const struct carm_plot_canvas *canvas, struct carm_plo
 {
     struct panel v;
     int rc = prepare(canvas, original, &v, err);
-    if (rc)
+    if (rc) {
         return rc;
+    }
     FILE *out = canvas->out;
     struct carm_plot_axis any = {0, 1}; /* the script sets a linear y range */
     carm_plot_put_box(canvas, box, v.x, any, "");

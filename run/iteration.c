@@ -184,8 +184,9 @@ int carm_run_code_input(const struct carm_flow_code *code, struct carm_graph *gr
     struct carm_graph_latencies latencies;
     carm_run_latencies(&in->rates, &latencies);
     const int rc = carm_graph_open(graph, code, &latencies, err);
-    if (rc)
+    if (rc) {
         return rc;
+    }
     const double n = code->iterations;
     in->units = units;
     in->nunits = 0;
@@ -351,8 +352,9 @@ static void find_aliased(const struct carm_flow_code *code, const struct lines *
                 sum[p] += of[k].lines[p];
             }
         }
-        for (int p = 0; p < CARM_FROM_PLACES; p++)
+        for (int p = 0; p < CARM_FROM_PLACES; p++) {
             out[p] = fmax(out[p], sum[p]);
+        }
     }
 }
 

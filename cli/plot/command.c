@@ -84,11 +84,13 @@ static int draw_sheet(const struct carm_plot_sheet *sheet, const char *format, s
 {
     FILE *script;
     int rc = carm_gnuplot_open(&script, err);
-    if (rc)
+    if (rc) {
         return rc;
+    }
     rc = carm_plot_sheet_put(script, sheet, format, opt_title, err);
-    if (rc == 0)
+    if (rc == 0) {
         rc = deliver(script, err);
+    }
     fclose(script);
     return rc;
 }

@@ -134,20 +134,24 @@ static int run(int noperands, char **operands)
     char *text = NULL;
     int code = CARM_EXIT_FAILED;
     const char *wrong = misuse(noperands);
-    if (wrong)
+    if (wrong) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", wrong);
-    if (carm_select_parse(&sel, opt_isa, opt_threads, &err))
+    }
+    if (carm_select_parse(&sel, opt_isa, opt_threads, &err)) {
         return carm_say_error(CARM_EXIT_MISUSE, "%s", err.text);
-    if (opt_list)
+    }
+    if (opt_list) {
         return list_machines();
+    }
     const char *misplaced = opt_share       ? "--share"
                             : opt_csv       ? "--csv"
                             : opt_carm_tool ? "--carm-tool"
                                             : NULL;
     if (carm_show_published_operand(noperands ? operands[0] : NULL, misplaced, opt_json != NULL,
                                     !opt_no_plot, opt_ascii || !carm_screen_unicode(STDOUT_FILENO),
-                                    &code))
+                                    &code)) {
         return code;
+    }
     struct stat st;
     if (noperands && strcmp(operands[0], "-") != 0 && stat(operands[0], &st) == 0 &&
         S_ISREG(st.st_mode) && !carm_select_is_model(operands[0])) {
@@ -170,10 +174,11 @@ static int run(int noperands, char **operands)
         carm_say_error(code, "%s", err.text);
         goto out;
     }
-    if (opt_json)
+    if (opt_json) {
         fputs(text, stdout);
-    else if (!output_is_taken())
+    } else if (!output_is_taken()) {
         show(m, &sel, noperands ? operands[0] : NULL);
+    }
     code = CARM_EXIT_OK;
 out:
     free(text);

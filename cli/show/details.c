@@ -58,13 +58,14 @@ void carm_show_machine(const struct carm_show_page *page, const struct carm_mode
         printf("\n");
     }
     printf("  caches   ");
-    for (size_t i = 0; i < mc->ncaches; i++)
+    for (size_t i = 0; i < mc->ncaches; i++) {
         printf("%sL%d %s / %d thread%s",
                !i            ? ""
                : i % IN_LINE ? ", "
                              : ",\n           ",
                mc->caches[i].level, carm_text_bytes(a, sizeof a, mc->caches[i].size_bytes),
                mc->caches[i].shared_by, mc->caches[i].shared_by == 1 ? "" : "s");
+    }
     printf("%s\n  measured ", mc->ncaches ? "" : "none reported");
     carm_show_put(page, 0, m->created);
     printf(" by carm ");
@@ -173,15 +174,17 @@ static void print_memory(const struct carm_show_page *page, const struct carm_mo
 {
     char a[CARM_TEXT_NUMBER_MAX], b[CARM_TEXT_NUMBER_MAX];
     const int wide = mix_width(r);
-    if (r->nmemory)
+    if (r->nmemory) {
         printf("  level   %-*s    bandwidth   95%% CI%s%s\n", wide, "mix",
                page->foreign ? "" : "  B/cycle  working set",
                codes && !page->foreign ? "  test code" : "");
+    }
     for (size_t i = 0; i < r->nmemory; i++) {
         const struct carm_memory_roof *x = &r->memory[i];
         size_t level = 0;
-        while (level < m->nlevels && strcmp(m->levels[level].level, x->level) != 0)
+        while (level < m->nlevels && strcmp(m->levels[level].level, x->level) != 0) {
             level++;
+        }
         bool model = page->colour && strcmp(x->ldst, m->config.ldst) == 0;
         printf("  %s", model ? carm_draw_colour(level) : "");
         carm_show_put(page, 6, x->level);
@@ -211,11 +214,13 @@ static void print_compute(const struct carm_show_page *page, const struct carm_r
 {
     char a[CARM_TEXT_NUMBER_MAX];
     char head[24] = "";
-    if (!page->foreign)
+    if (!page->foreign) {
         snprintf(head, sizeof head, "  %4s/cycle", carm_precision_operation(r->precision));
-    if (r->ncompute)
+    }
+    if (r->ncompute) {
         printf("  op             performance   95%% CI%s%s\n", head,
                codes && !page->foreign ? "          test code" : "");
+    }
     for (size_t i = 0; i < r->ncompute; i++) {
         const struct carm_compute_roof *x = &r->compute[i];
         printf("  ");
@@ -241,17 +246,20 @@ static void print_counted(const struct carm_show_page *page, const struct carm_r
         const char *by =
             i < r->nmemory ? r->memory[i].counted_by : r->compute[i - r->nmemory].counted_by;
         size_t k = 0;
-        while (k < nseen && strcmp(seen[k], by) != 0)
+        while (k < nseen && strcmp(seen[k], by) != 0) {
             k++;
-        if (k == nseen)
+        }
+        if (k == nseen) {
             seen[nseen++] = by;
+        }
     }
     for (size_t k = 0; k < nseen; k++) {
         printf(k ? ", " : "  bytes and %ss counted: ", carm_precision_operation(r->precision));
         carm_show_put(page, 0, seen[k]);
     }
-    if (nseen)
+    if (nseen) {
         printf("; B/cycle and %s/cycle are per core\n", carm_precision_operation(r->precision));
+    }
 }
 
 /* "  rounds   16 to 48 of each roof, on 3 days: quiet 83%, threads on one core 17%" */
@@ -281,8 +289,9 @@ static void print_rounds(const struct carm_roofs *r)
 static void print_note(const struct carm_show_page *page, bool disturbed, const char *what,
                        const char *kind, const char *note)
 {
-    if (!disturbed && !*note)
+    if (!disturbed && !*note) {
         return;
+    }
     char text[2 * CARM_TEXT_MAX], clean[sizeof text];
     snprintf(text, sizeof text, "%s%s%s%s%s", what, *kind ? " " : "", kind, *note ? ": " : "",
              note);
@@ -292,11 +301,13 @@ static void print_note(const struct carm_show_page *page, bool disturbed, const 
 
 static void print_notes(const struct carm_show_page *page, const struct carm_roofs *r)
 {
-    for (size_t i = 0; i < r->nmemory; i++)
+    for (size_t i = 0; i < r->nmemory; i++) {
         print_note(page, r->memory[i].disturbed, r->memory[i].level, r->memory[i].ldst,
                    r->memory[i].note);
-    for (size_t i = 0; i < r->ncompute; i++)
+    }
+    for (size_t i = 0; i < r->ncompute; i++) {
         print_note(page, r->compute[i].disturbed, r->compute[i].op, "", r->compute[i].note);
+    }
 }
 
 /* Prints the ridge points I = F / B of each level's best roof of all ISAs and each operation's roof. */
@@ -310,22 +321,25 @@ static void print_ridges(const struct carm_show_page *page, const struct carm_mo
             carm_roofs_find_memory(r, m->levels[i].level, m->config.ldst)
                 ? carm_select_best_memory(sel, m, r, m->levels[i].level, &whose)
                 : NULL;
-        if (!x || r->ncompute == 0)
+        if (!x || r->ncompute == 0) {
             continue;
+        }
         if (!head) {
             printf("  ridge points at ");
             carm_show_put(page, 0, m->config.ldst);
             printf(", %s/byte:\n         ", carm_precision_operation(r->precision));
-            for (size_t k = 0; k < r->ncompute; k++)
+            for (size_t k = 0; k < r->ncompute; k++) {
                 carm_show_put(page, -10, r->compute[k].op);
+            }
             printf("\n");
             head = true;
         }
         printf("  ");
         carm_show_put(page, 6, x->level);
         printf(" ");
-        for (size_t k = 0; k < r->ncompute; k++)
+        for (size_t k = 0; k < r->ncompute; k++) {
             printf("%10.4g", r->compute[k].rate / x->bandwidth);
+        }
         printf("\n");
     }
 }
@@ -485,8 +499,9 @@ static void print_set(const struct carm_show_page *page, const struct carm_model
     }
     print_counted(page, r);
     print_rounds(r);
-    if (!codes)
+    if (!codes) {
         print_without_codes();
+    }
     print_notes(page, r);
 }
 
@@ -495,9 +510,10 @@ static void print_set_name(const struct carm_show_page *page, const struct carm_
     char a[CARM_TEXT_NUMBER_MAX];
     char latency[48] = "";
     char threads[CARM_NAME_MAX + 32];
-    if (r->core_to_core_seconds > 0)
+    if (r->core_to_core_seconds > 0) {
         snprintf(latency, sizeof latency, ", core-to-core latency %.0f ns",
                  1e9 * r->core_to_core_seconds);
+    }
     carm_show_heading(
         page, "%s %s, %s%s%s%s", r->isa, r->precision,
         carm_roofs_threads(threads, sizeof threads, r), r->clock_hz > 0.0 ? ", core clock " : "",

@@ -44,8 +44,9 @@ void carm_show_draw(const struct carm_show_page *page, const struct carm_model *
     for (size_t i = 0; i < m->nlevels && i < CARM_DRAW_LEVELS_MAX; i++) {
         const struct carm_memory_roof *x =
             carm_select_best_memory(sel, m, r, m->levels[i].level, &whose);
-        if (!x)
+        if (!x) {
             continue;
+        }
         size_t n = picture.nlevels++;
         char level[2 * CARM_NAME_MAX];
         snprintf(level, sizeof level, "%s%s%s", whose != r ? whose->isa : "", whose != r ? " " : "",

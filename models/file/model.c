@@ -856,11 +856,12 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
     int rc = 0;
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && errno == ENOENT) {
         return carm_fail(err, CARM_EIO,
                          "there is no model file %.256s: run `carm build` to create it, or "
                          "correct the name",
                          path);
+    }
     if (fd < 0 || fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
         rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path,
                        strerror(fd >= 0 && S_ISDIR(st.st_mode) ? EISDIR : errno));
@@ -879,14 +880,16 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
             buf = more;
         }
         ssize_t n = read(fd, buf + used, room - used - 1);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
+        }
         if (n < 0) {
             rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
             goto out;
         }
-        if (n == 0)
+        if (n == 0) {
             break;
+        }
         used += (size_t)n;
         if (used > FILE_BYTES_MAX) {
             rc = carm_fail(err, CARM_EFORMAT,
@@ -900,8 +903,9 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
     buf = NULL;
 out:
     free(buf);
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     return rc;
 }
 
@@ -911,8 +915,9 @@ int carm_model_read(const char *path, struct carm_model **out, struct carm_err *
     size_t size_bytes = 0;
     *out = NULL;
     int rc = carm_model_load(path, &text, &size_bytes, err);
-    if (rc == 0)
+    if (rc == 0) {
         rc = carm_model_parse(text, size_bytes, path, out, err);
+    }
     free(text);
     return rc;
 }
@@ -928,16 +933,19 @@ int carm_model_write(const struct carm_model *model, const char *path, struct ca
 {
     struct carm_model *back = NULL;
     char *s = carm_model_to_json(model);
-    if (!s)
+    if (!s) {
         return carm_fail(err, CARM_ENOMEM, "out of memory while writing %.256s", path);
+    }
     /* The written text is read back first, so no file is written that the next command would
      * refuse. */
     size_t n = strlen(s);
     int rc = carm_model_parse(s, n, "the model to be written", &back, err);
-    if (rc == -CARM_EFORMAT)
+    if (rc == -CARM_EFORMAT) {
         rc = -CARM_EINVAL;
-    if (rc == 0)
+    }
+    if (rc == 0) {
         rc = carm_outfile_put(path, s, n, err);
+    }
     carm_model_free(back);
     free(s);
     return rc;

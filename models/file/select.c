@@ -78,8 +78,9 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
     size_t size_bytes = 0;
     bool is_model;
     *model = NULL;
-    if (text)
+    if (text) {
         *text = NULL;
+    }
     if (operand && carm_gallery_has(operand)) {
         return open_gallery(operand, model, text, err);
     }
@@ -89,12 +90,15 @@ int carm_select_open(const char *operand, struct carm_model **model, char **text
         return open_foreign(format, operand, model, err);
     }
     int rc = operand ? 0 : carm_default_model_path(path, sizeof path, err);
-    if (!operand)
+    if (!operand) {
         operand = path;
-    if (rc == 0)
+    }
+    if (rc == 0) {
         rc = carm_model_load(operand, &file, &size_bytes, err);
-    if (rc == 0)
+    }
+    if (rc == 0) {
         rc = carm_model_parse(file, size_bytes, operand, model, err);
+    }
     if (rc == 0 && text) {
         *text = file;
         file = NULL;
