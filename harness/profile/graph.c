@@ -126,9 +126,8 @@ struct machine {
     struct sum *addresses, *moves; /* [nops] address of the latest execution, and its distance
                                     * from the one before */
     uint8_t *seen;                 /* [nops] times, at most 3 */
-    double *
-        walked; /* [2 x npieces + ndoors] jumps owed: error diffusion of branches, of indirect jumps,
-                  * and of the exits of inner loops */
+    /* [2 x npieces + ndoors] jumps owed: error diffusion of branches, of indirect jumps, and of the exits of inner loops */
+    double *walked;
     double targeted; /* executions of all pieces that indirect jumps go to */
     double straddles;
     uint32_t *linked; /* [nops] times on the chain */

@@ -733,8 +733,8 @@ struct work {
     unsigned copies;
     struct accumulators acc;
     bool failed; /* an instruction cannot be encoded with other accumulators */
-    int8_t *
-        ways; /* [copies x n] of forks: 1 = jumps always, 0 = never, -1 = unchanged; NULL = all unchanged */
+    /* [copies x n] of forks: 1 = jumps always, 0 = never, -1 = unchanged; NULL = all unchanged */
+    int8_t *ways;
 };
 
 /* Decides for each fork of each copy whether it jumps, so that over all copies it jumps as often as in the program.

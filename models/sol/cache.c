@@ -16,8 +16,8 @@ struct carm_sol_lifetimes {
     uint32_t *first;   /* [ntensors + 1] index into readers; tensors other than intermediates
                         * have no readers */
     uint32_t *readers; /* positions, ascending, each once */
-    uint32_t *
-        operands; /* [nuses] bases of intermediates: the distinct ones of each layer, read ones before written ones */
+    /* [nuses] bases of intermediates: the distinct ones of each layer, read ones before written ones */
+    uint32_t *operands;
     uint32_t *reads;  /* [n] by layer: number of operands that are read */
     uint32_t *writes; /* [n] number of operands behind these that are written */
     uint64_t *moved;  /* [nuses] parallel to operands: elements that the layer moves */

@@ -8,8 +8,8 @@
 enum { REASONS_MOST = 48, REASON_MAX = 96 };
 
 struct reason {
-    const char *
-        why; /* "" = they pass: another register or constant, but the same length, or a bit that the CPU ignores */
+    /* "" = they pass: another register or constant, but the same length, or a bit that the CPU ignores */
+    const char *why;
     unsigned times;
 };
 

@@ -54,8 +54,8 @@ struct stop {
 static const struct stop *stops; /* ended by a tid of 0 */
 static struct stop now[4096];    /* of threads: the latest one */
 static struct carm_trace trace;
-static const char *
-    answers; /* behind a space: to whether the child is traced, "1" or "0"; the last from then on */
+/* behind a space: to whether the child is traced, "1" or "0"; the last from then on */
+static const char *answers;
 static int late;                      /* times that it has not stopped yet */
 static int unseizable;                /* errno of a seizing */
 static bool unreadable;               /* memory, by process_vm_readv */

@@ -479,8 +479,8 @@ struct loop {
     double ns;            /* of an iteration, measured */
     const char *bounds;   /* of an iteration: limits and ns, from the largest */
     const char *accesses; /* offset of the instruction, lines that it brings into L1 */
-    const char *
-        rest; /* used share of the lines, largest stride, by the code alone, words; the verdict and its advice */
+    /* used share of the lines, largest stride, by the code alone, words; the verdict and its advice */
+    const char *rest;
 };
 
 enum { TIMES = 1000 };
