@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "asm/gen.h"
+#include "base/fd.h"
 #include "base/unpack.h"
 
 /* ---- the table at an image's end ---- */
@@ -239,9 +240,7 @@ static int read_whole(const char *path, uint8_t **bytes, size_t *size, struct ca
     buffer = NULL;
 out:
     free(buffer);
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return rc;
 }
 

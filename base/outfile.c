@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/job.h"
 
 struct carm_outfile {
@@ -141,9 +142,7 @@ static void remove_stale(const char *target, const char *prefix)
     const int folder = open_folder(target);
     DIR *dir = folder < 0 ? NULL : fdopendir(folder);
     if (!dir) {
-        if (folder >= 0) {
-            close(folder);
-        }
+        carm_fd_close(folder);
         return;
     }
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
@@ -319,9 +318,7 @@ void carm_outfile_close(struct carm_outfile *file)
     if (!file) {
         return;
     }
-    if (file->fd >= 0) {
-        close(file->fd);
-    }
+    carm_fd_close(file->fd);
     if (file->there) {
         unlink(file->temp);
     }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/outfile.h"
 #include "base/text.h"
 
@@ -29,9 +30,7 @@ int carm_gnuplot_open(FILE **out, struct carm_err *err)
     *out = fd < 0 ? NULL : fdopen(fd, "w+");
     if (!*out) {
         const int e = errno;
-        if (fd >= 0) {
-            close(fd);
-        }
+        carm_fd_close(fd);
         return carm_fail(err, CARM_EIO, "cannot make a file in memory: %s", strerror(e));
     }
     return 0;

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/observer.h"
 
 /* ---- the keeper ----
@@ -234,12 +235,8 @@ failed:;
         launch->keeper = -1;
     }
     for (int i = 0; i < 2; i++) {
-        if (gate[i] >= 0) {
-            close(gate[i]);
-        }
-        if (report[i] >= 0) {
-            close(report[i]);
-        }
+        carm_fd_close(gate[i]);
+        carm_fd_close(report[i]);
     }
     return carm_fail(err, CARM_EIO, "cannot start another process: %s", strerror(code));
 }
@@ -328,9 +325,7 @@ void carm_launch_close(struct carm_launch *launch)
     if (launch->gate >= 0) {
         close(launch->gate); /* a child that still waits at the gate ends */
     }
-    if (launch->report >= 0) {
-        close(launch->report);
-    }
+    carm_fd_close(launch->report);
     if (launch->pid > 0) {
         int status;
         kill(launch->pid, SIGKILL);

@@ -17,6 +17,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 enum {
     FILE_INTERVAL_MS = 10, /* between two looks at a file: at 2 GB/s the file grows by 20 MB
                             * meanwhile */
@@ -101,9 +103,7 @@ static void open_terminal(struct stream *s, int like)
         master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0 ? ptsname(master) : NULL;
     s->given = name ? open(name, O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
     if (s->given < 0) {
-        if (master >= 0) {
-            close(master);
-        }
+        carm_fd_close(master);
         return;
     }
     s->taken = master;
@@ -196,9 +196,7 @@ void carm_output_close(struct carm_output *output)
     const int fds[] = {output->stop, output->streams[0].given, output->streams[0].taken,
                        output->streams[1].given, output->streams[1].taken};
     for (size_t i = 0; i < sizeof fds / sizeof *fds; i++) {
-        if (fds[i] >= 0) {
-            close(fds[i]);
-        }
+        carm_fd_close(fds[i]);
     }
     free(output);
 }

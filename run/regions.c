@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/csv.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "harness/count/row.h"
 
@@ -28,12 +29,8 @@ int carm_regions_open(struct carm_regions *regions, struct carm_err *err)
 
 void carm_regions_close(struct carm_regions *regions)
 {
-    if (regions->times >= 0) {
-        close(regions->times);
-    }
-    if (regions->counts >= 0) {
-        close(regions->counts);
-    }
+    carm_fd_close(regions->times);
+    carm_fd_close(regions->counts);
     regions->times = regions->counts = -1;
 }
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 #include "cli/opt.h"
 #include "models/model.h"
@@ -151,9 +152,7 @@ static void remove_stale(const char *tmp)
             snprintf(path, sizeof path, "%.*s/%s", PATH_MAX / 2, tmp, e->d_name);
             remove_folder(path);
         }
-        if (fd >= 0) {
-            close(fd);
-        }
+        carm_fd_close(fd);
     }
     if (dir) {
         closedir(dir);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/fd.h"
 #include "cli/lacking.h"
 #include "cli/commands.h"
 
@@ -460,9 +461,7 @@ static int write_report(const struct carm_run *run, const struct carm_profile *p
     rc = rc ? rc : carm_report_write(CARM_REPORT_MODEL, data, opt_report, err);
     free(data);
     free(loops);
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return rc;
 }
 

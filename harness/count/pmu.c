@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/text.h"
 
 /* Bits of CapEff (linux/capability.h, whose CAP_PERFMON is younger than some headers). */
@@ -168,9 +169,7 @@ void carm_pmu_facts_read(struct carm_pmu_facts *f, const char *root)
     if (join(path, root, "/dev/cpu/0/msr")) {
         const int fd = open(path, O_RDWR | O_CLOEXEC);
         f->msr_errno = fd < 0 ? errno : 0;
-        if (fd >= 0) {
-            close(fd);
-        }
+        carm_fd_close(fd);
     }
     read_hypervisor(f->hypervisor);
     f->open_errno = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);

@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/fd.h"
+
 static const char *const names[CARM_PROVIDER_COUNT] = {
     [CARM_PROVIDER_AUTO] = "auto",           [CARM_PROVIDER_PAPI] = "papi",
     [CARM_PROVIDER_LIKWID] = "likwid",       [CARM_PROVIDER_STEP] = "step",
@@ -299,9 +301,7 @@ void carm_kernel_close(struct carm_kernel_set *k)
 {
     if (k) {
         for (size_t i = 0; i < k->n; i++) {
-            if (k->events[i].fd >= 0) {
-                close(k->events[i].fd);
-            }
+            carm_fd_close(k->events[i].fd);
         }
         free(k);
     }

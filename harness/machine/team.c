@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/observer.h"
 
 /* Default of carm_team.patience_seconds: some 200 looks at the cores of 10 us each. */
@@ -96,9 +97,7 @@ static void *worker_main(void *arg)
         const bool closing = team->closing;
         pthread_mutex_unlock(&team->lock);
         if (closing) {
-            if (schedstat >= 0) {
-                close(schedstat);
-            }
+            carm_fd_close(schedstat);
             return NULL;
         }
         const struct usage begin = usage_of(schedstat);

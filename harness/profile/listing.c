@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "base/text.h"
 
 void carm_listing_close(struct carm_listing *listing)
@@ -156,9 +157,7 @@ static int add_instructions(struct carm_listing *l, const struct carm_flow_code 
             rc = add_line(l, 0, op->at, op->executions, text, err);
         }
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return rc;
 }
 

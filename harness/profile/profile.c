@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "harness/count/step/counts.h"
 #include "harness/profile/flow.h"
@@ -371,9 +372,7 @@ static int codes_of(struct builder *b, const struct module *m, uint32_t number, 
         }
     }
     free(wanted);
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return rc;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/job.h"
 #include "base/outfile.h"
@@ -62,9 +63,7 @@ static bool is_library(const char *path)
     if (at != MAP_FAILED) {
         munmap(at, n);
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return good;
 }
 
@@ -174,12 +173,8 @@ void carm_timer_close(struct carm_timer *t)
     if (t->slots) {
         munmap(t->slots, t->bytes);
     }
-    if (t->library >= 0) {
-        close(t->library);
-    }
-    if (t->file >= 0) {
-        close(t->file);
-    }
+    carm_fd_close(t->library);
+    carm_fd_close(t->file);
     free(t);
 }
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "harness/translate/memory_file.h"
 
 enum {
@@ -535,9 +536,7 @@ void carm_addresses_close(struct carm_addresses *addresses)
         if (addresses->shared != MAP_FAILED) {
             munmap(addresses->shared, CARM_RECORDS_BYTES);
         }
-        if (addresses->fd >= 0) {
-            close(addresses->fd);
-        }
+        carm_fd_close(addresses->fd);
         free(addresses->repeats);
         free(addresses);
     }

@@ -3,6 +3,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "base/fd.h"
 #include "base/hash.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -206,9 +207,7 @@ static int map_zydis(struct module *m, struct carm_err *err)
     const int fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &s) != 0) {
         const int code = errno;
-        if (fd >= 0) {
-            close(fd);
-        }
+        carm_fd_close(fd);
         return carm_fail(err, CARM_ENOTSUP, "%.300s cannot be read: %s", info.dli_fname,
                          strerror(code));
     }
@@ -291,8 +290,6 @@ out:
 
 void carm_engine_close(struct carm_engine *image)
 {
-    if (image->fd >= 0) {
-        close(image->fd);
-    }
+    carm_fd_close(image->fd);
     image->fd = -1;
 }

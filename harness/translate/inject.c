@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "harness/translate/layout.h"
 #include "harness/translate/maps.h"
 #include "harness/translate/tally.h"
@@ -295,9 +296,7 @@ static int64_t pass_file(struct target *t, int fd)
         listen(listener, 8) == 0) {
         rc = receive(t, listener, &address, fd);
     }
-    if (listener >= 0) {
-        close(listener);
-    }
+    carm_fd_close(listener);
     return rc;
 }
 

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/hash.h"
 #include "harness/translate/cpu.h"
 #include "harness/translate/kept.h"
@@ -109,12 +110,8 @@ void carm_translator_close(struct carm_translator *tr)
     if (tr->control != MAP_FAILED) {
         munmap(tr->control, sizeof *tr->control);
     }
-    if (tr->control_fd >= 0) {
-        close(tr->control_fd);
-    }
-    if (tr->cpu_info >= 0) {
-        close(tr->cpu_info);
-    }
+    carm_fd_close(tr->control_fd);
+    carm_fd_close(tr->cpu_info);
     carm_engine_close(&tr->image);
     carm_engine_close(&tr->low);
     free(tr);
@@ -267,9 +264,7 @@ static bool is_counted(const struct carm_translator *tr, pid_t tid)
     const off_t at = (off_t)(CARM_CONTROL_AT + offsetof(struct carm_control, asked));
     const bool found =
         mem >= 0 && pread(mem, &seen, sizeof seen, at) == sizeof seen && seen == written;
-    if (mem >= 0) {
-        close(mem);
-    }
+    carm_fd_close(mem);
     return found;
 }
 

@@ -17,6 +17,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "base/fd.h"
 #include "base/hash.h"
 #include "harness/translate/layout.h"
 #include "harness/translate/memory_file.h"
@@ -182,9 +183,7 @@ static void close_tally(struct tally *t)
     if (t->slots != MAP_FAILED) {
         munmap(t->slots, slots_bytes(t->mapped));
     }
-    if (t->root >= 0) {
-        close(t->root);
-    }
+    carm_fd_close(t->root);
     close(t->fd);
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/observer.h"
 #include "harness/translate/maps.h"
 
@@ -44,9 +45,7 @@ bool carm_child_write(pid_t pid, uint64_t at, const void *from, size_t n)
     snprintf(path, sizeof path, "/proc/%d/mem", (int)pid);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
     const bool good = fd >= 0 && pwrite(fd, from, n, (off_t)at) == (ssize_t)n;
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return good;
 }
 

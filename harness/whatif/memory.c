@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd.h"
 #include "harness/machine/buffer.h"
 #include "harness/translate/maps.h"
 
@@ -259,12 +260,8 @@ int carm_memory_pages(pid_t origin, pid_t ran, const struct carm_memory *memory,
         }
     }
     free(x);
-    if (a >= 0) {
-        close(a);
-    }
-    if (b >= 0) {
-        close(b);
-    }
+    carm_fd_close(a);
+    carm_fd_close(b);
     return rc;
 }
 
@@ -283,9 +280,7 @@ bool carm_memory_present(pid_t pid, uint64_t begin, uint64_t end)
             any = (entries[k] & PRESENT) != 0;
         }
     }
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return any;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/json_write.h"
 #include "base/outfile.h"
 #include "models/ceilings.h"
@@ -903,9 +904,7 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
     buf = NULL;
 out:
     free(buf);
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
     return rc;
 }
 

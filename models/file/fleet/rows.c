@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/job.h"
 #include "base/json_write.h"
 #include "base/outfile.h"
@@ -20,9 +21,7 @@ static void read_boot_id(char *dst, size_t size)
     const ssize_t n = fd < 0 ? 0 : read(fd, dst, size - 1);
     dst[n > 0 ? n : 0] = '\0';
     dst[strcspn(dst, "\n")] = '\0';
-    if (fd >= 0) {
-        close(fd);
-    }
+    carm_fd_close(fd);
 }
 
 void carm_fleet_who_read(struct carm_fleet_who *who, int rank)
