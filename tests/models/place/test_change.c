@@ -197,8 +197,8 @@ TEST(refusals)
 {
     assert_null(read_both(RUN("a", "1"), RUN("b", "1"), 0.01));
     assert_non_null(strstr(err.text, "no point of the same name"));
-    assert_told("name", "a\n", "a\n", NULL, NULL);
-    assert_non_null(strstr(err.text, "is missing; found: name"));
+    assert_null(read_both("a,1,1,x,pmu" TAIL, RUN("a", "1"), 0.01));
+    assert_non_null(strstr(err.text, "line 2"));
     assert_null(read_both("a,1,1,1,pmu,,,,,,,,,,0\na,1,1,1,pmu,,,,,,,,,,1\n", RUN("a", "1"), 0.01));
     assert_non_null(strstr(err.text, "rows of several ranks"));
     assert_int_equal(code, -CARM_EINVAL);
@@ -230,11 +230,11 @@ TEST(all_counts)
     /* something from nothing; nothing of nothing; a width or one side that is not known */
     assert_told(
         header,
-        "a,0,0,,,0,,0,0,0,0,0,0,0,0,stepped,,1,,\nb,8,0,1,,,,.25,,0,0,0,0,0,0,stepped,,1,,\n",
-        "a,5,0,,,0,,5,0,0,0,0,0,0,0,stepped,,1,,\nb,8,8,,1,,,.25,.25,0,0,0,0,0,0,stepped,,1,,\n",
+        "a,0,4,,,0,,0,0,0,0,0,0,0,0,stepped,,1,,\nb,.5,0,1,,,,.25,,0,0,0,0,0,0,stepped,,1,,\n",
+        "a,5,4,,,0,,5,0,0,0,0,0,0,0,stepped,,1,,\nb,.5,.5,,1,,,.25,.25,0,0,0,0,0,0,stepped,,1,,\n",
         NULL,
-        "a 1/1 exact time~1>1(0) performance?-1>5(0) vector_share?-1>0(0) flops!0>5(inf) bytes=0>0(0) dram_bytes=0>0(0)\n"
-        "b 1/1 exact time~1>1(0) performance~8>8(0) intensity?-1>1(0) vector_share?-1>0.5(0) flops=8>8(0) bytes!0>8(inf) "
+        "a 1/1 exact time~1>1(0) performance?-1>5(0) intensity?-1>1.25(0) vector_share?-1>0(0) flops!0>5(inf) bytes=4>4(0) dram_bytes=0>0(0)\n"
+        "b 1/1 exact time~1>1(0) performance~0.5>0.5(0) intensity?-1>1(0) vector_share?-1>0.5(0) flops=0.5>0.5(0) bytes!0>0.5(inf) "
         "l2_bytes?1>-1(0) l3_bytes?-1>1(0)\n");
 }
 
@@ -322,6 +322,8 @@ TEST(names_alone)
                 "q/q 2/2 summed flops=v5>5(0)\nq/q: f 1/1 part flops=1>1(0)\n");
     assert_told(PARTS, text, text, "*: f",
                 "p: f 1/1 part flops=60>60(0)\nq/q: f 1/1 part flops=1>1(0)\n");
+    assert_told(PARTS, "p,,,,,5,,,pmu,,\n", "p: f,function,1,,,60,,,pmu,,\n", NULL,
+                "p 1/1 summed flops!5>60(11)\n1 alone: p: f part\n");
     assert_told(
         "name,bytes,seconds,flops", "a,,,1\nb,,,2\nc,,,3", "d,,,1\nb,,,2\nc,,,30", NULL,
         "b 1/1 flops=2>2(0)\nc 1/1 flops!3>30(9)\n0 alone: a\ncut off\n1 alone: d\ncut off\n");
@@ -457,9 +459,9 @@ TEST(places)
     struct carm_changes *c = read_all(
         "name,flops,bytes,dram_bytes,seconds,isa,precision,threads,counted_by",
         "a,45,450,90,1,avx2,dp,1,stepped\nb,300,200,,1,avx2,dp,1,stepped\nc,5,50,,1,avx2,dp,1,stepped\n"
-        "d,5,50,,,avx2,dp,1,stepped\n",
+        "d,5,50,,,avx2,dp,1,stepped\ne,102,1020,,2,avx2,dp,1,stepped\n",
         "a,9,90,90,1,avx2,dp,1,stepped\nb,800,100,,1,avx2,dp,1,stepped\nc,5,50,,1,avx512,dp,1,stepped\n"
-        "d,5,50,,1,avx2,dp,1,stepped\n",
+        "d,5,50,,1,avx2,dp,1,stepped\ne,104,1040,,2,avx2,dp,1,stepped\n",
         &model, 0.01, NULL);
     assert_string_equal(
         told(c),
@@ -468,7 +470,9 @@ TEST(places)
         "b 1/1 exact at compute to above the roof time~1>1(0) performance~300>800(1.67) intensity!1.5>8(4.33) aware_share~0.75>2(1.25) "
         "flops!300>800(1.67) bytes!200>100(-0.5)\n"
         "c 1/1 exact at DRAM to DRAM time~1>1(0) performance~5>5(0) intensity=0.1>0.1(0) aware_share~0.05>0.05(0) flops=5>5(0) bytes=50>50(0)\n"
-        "d 1/1 exact to DRAM time?-1>1(0) performance?-1>5(0) intensity=0.1>0.1(0) aware_share?-1>0.05(0) flops=5>5(0) bytes=50>50(0)\n");
+        "d 1/1 exact to DRAM time?-1>1(0) performance?-1>5(0) intensity=0.1>0.1(0) aware_share?-1>0.05(0) flops=5>5(0) bytes=50>50(0)\n"
+        "e 1/1 exact at L2 to L1 time~2>2(0) performance~51>52(0.0196) intensity=0.1>0.1(0) aware_share~0.51>0.52(0.01) flops!102>104(0.0196) "
+        "bytes!1020>1040(0.0196)\n"); /* 3% above L2's roof of 50 are within its error */
     carm_changes_close(c);
 }
 

@@ -124,26 +124,32 @@ TEST_BETWEEN(time_for_each_byte_is_linear_between, set_up, NULL)
  * out while others come in. */
 TEST_BETWEEN(updates_beside_loads_are_measured, set_up, NULL)
 {
-    struct carm_memory_roof more[10];
+    struct carm_memory_roof more[12];
     put_accesses(2, 32, 1, 32);
     assert_levels(96, 96 / (1 / 1.0 + 64 / 64.0));
     memcpy(more, wide, sizeof wide);
     more[9] = (struct carm_memory_roof){.level = "L2", .ldst = "2:1update", .bandwidth = 53};
+    more[10] =
+        (struct carm_memory_roof){.level = "L2", .ldst = "1", .bandwidth = 999}; /* no mixes */
+    more[11] = (struct carm_memory_roof){.level = "L2", .ldst = "copy", .bandwidth = 999};
     sets[0].memory = more;
-    sets[0].nmemory = 10;
+    sets[0].nmemory = 12;
     assert_levels(96, 53);
+    put_accesses(0, 32, 2, 32);
+    assert_levels(32, 20);
 }
 
 /* A mix that is slower than a composition of its neighbours binds nobody. */
 TEST_BETWEEN(the_hull_is_below_slow_mixes, set_up, NULL)
 {
     struct carm_memory_roof slow[3] = {wide[2], wide[1], wide[3]};
-    slow[1].bandwidth = 40; /* half at 64, half at 32 is 42.7 */
+    slow[1].bandwidth = 42.2; /* half at 64, half at 32 is 42.7 */
     sets[0].memory = slow;
     sets[0].nmemory = 3;
     model.nlevels = 1;
     put_accesses(1, 32, 1, 32);
     find();
+    assert_true(own.has_memory);
     assert_near(own.bandwidth, 1 / (0.5 / 64 + 0.5 / 32), 1e-9);
 }
 
@@ -162,6 +168,25 @@ TEST_BETWEEN(widths_are_those_of_accesses, set_up, NULL)
     find();
     assert_near(own.bandwidth, 96, 1e-9);
     assert_near(own.access_bytes, 0, 0);
+    (void)strcpy(sets[1].isa, "avx512");
+    find();
+    assert_near(own.bandwidth, 96, 1e-9);
+    (void)strcpy(sets[1].isa, "scalar");
+    sets[0].nmemory = 0; /* by other roofs alone */
+    put_accesses(2, 8, 1, 8);
+    assert_levels(24, 20);
+    assert_string_equal(own.memory, "2:1 loads to stores, 8 bytes an access");
+    sets[0].nmemory = 9;
+    (void)strcpy(sets[1].isa, "sse");
+    put_accesses(2, 16, 1, 16);
+    assert_levels(24, 20);
+    put_accesses(2, 8, 1, 8);
+    (void)strcpy(sets[1].isa,
+                 "rvv"); /* of unknown width, or of more threads: the wide ones are scaled */
+    assert_levels(24, 24);
+    (void)strcpy(sets[1].isa, "scalar");
+    sets[1].threads = 2;
+    assert_levels(24, 24);
 }
 
 /* Bytes load and store alike, but by narrow loads and wide stores: 4 loads and a store in 2 s. */
@@ -184,9 +209,16 @@ TEST_BETWEEN(narrower_than_measured_is_scaled, set_up, NULL)
     /* one wide load a cycle may be two narrow ones */
     struct carm_memory_roof split[9];
     memcpy(split, wide, sizeof split);
-    split[2].bytes_per_cycle = 32;
     sets[0].memory = split;
+    for (int cycle = 0; cycle <= 48; cycle += 48) { /* not known, and one and a half */
+        split[2].bytes_per_cycle = cycle;
+        assert_levels(96.0 / 4, 96.0 / 4);
+    }
+    split[2].bytes_per_cycle = 32;
     assert_levels(96.0 / 2, 1 / (1.0 / 3 / 32 + 2.0 / 3 / 64));
+    sets[0].nmemory = model.nlevels = 1; /* 2:1 alone */
+    find();
+    assert_near(own.bandwidth, 96.0 / 4, 1e-9);
 }
 
 TEST_BETWEEN(what_is_not_known_is_not_guessed, set_up, NULL)
@@ -200,6 +232,15 @@ TEST_BETWEEN(what_is_not_known_is_not_guessed, set_up, NULL)
     find();
     assert_false(own.has_memory);
     assert_non_null(strstr(own.memory, "carm build --ldst"));
+    struct carm_memory_roof some[] = {wide[0], wide[2]};
+    sets[0].memory = some; /* a third of the bytes, but half of the accesses store */
+    sets[0].nmemory = 2;
+    put_accesses(2, 32, 2, 16);
+    find();
+    assert_near(own.bandwidth, 72, 1e-9);
+    some[0].bandwidth = some[1].bandwidth = 0;
+    find();
+    assert_false(own.has_memory);
 }
 
 static void put_ops(double adds, double muls, double fmas, double divides)
@@ -248,6 +289,27 @@ TEST_BETWEEN(operations_have_the_rates_of_their_width, set_up, NULL)
     put_width(1);
     find();
     assert_near(own.peak, 80.0 / 2, 1e-9);
+    const struct carm_roofs other[] = {sets[1], sets[0]}; /* in another order, and another width */
+    model.roofs = (struct carm_roofs *)other;
+    model.nroofs = 2;
+    put_width(0);
+    carm_own_find(&model, &other[1], &mix, flops, -1, &own);
+    assert_near(own.peak, 20, 1e-9);
+    model.roofs = sets;
+    mix.q[DP] = flops = 50; /* half of the instructions have other elements */
+    find();
+    assert_near(own.peak, 10, 1e-9);
+    (void)strcpy(sets[1].isa, "avx512");
+    put_width(3);
+    find();
+    assert_near(own.peak, 20, 1e-9);
+    model.nroofs = 1;
+    (void)strcpy(sets[0].precision, "sp"); /* one of 8 lanes */
+    put_width(0);
+    mix.q[CARM_RUNMIX_SP] = flops;
+    mix.q[DP] = 0;
+    find();
+    assert_near(own.peak, 80.0 / 8, 1e-9);
 }
 
 /* FMAs and additions beside them exceed the peak of FMAs alone, and are not above their own roof for it. */
@@ -343,6 +405,29 @@ TEST_BETWEEN(integers_have_the_roofs_of_their_kinds, set_up, NULL)
     mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = 100.0 / 32;
     find();
     assert_near(own.peak, 128, 1e-9);
+    mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = 100.0 / 8;
+    for (int wide_ones = 0; wide_ones < 2; wide_ones++) { /* 10 of 8 or 32 lanes in a second */
+        (void)strcpy(sets[1].isa, wide_ones ? "avx512" : "sse");
+        short_integers[0].rate = wide_ones ? 320 : 80;
+        find();
+        assert_near(own.peak, 80, 1e-9);
+    }
+    sets[1].threads = 2;
+    find();
+    assert_near(own.peak, 32, 1e-9);
+    integers[2].rate = 512; /* 8 dot products in a second */
+    find();
+    assert_near(own.peak, 64, 1e-9);
+    integers[2].rate = 128;
+    sets[1].threads = 1;
+    short_integers[0].rate = 16;
+    (void)strcpy(sets[1].isa, "scalar"); /* no vectors */
+    mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = 50;
+    find();
+    assert_near(own.peak, 8, 1e-9);
+    (void)strcpy(sets[0].isa, "scalar");
+    find();
+    assert_false(own.has_compute);
 }
 
 TEST_BETWEEN(places, set_up, NULL)
@@ -435,7 +520,9 @@ TEST_BETWEEN(loads_and_stores_in_words, set_up, NULL)
          "2:1 loads to stores (measured: 2:1); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 0; m160"},
         {2, -1, 1, -1, 48, 2,
          "2:1 loads to stores (measured: 2:1), 16 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 48 L2 32.727, 48; 0.3333, 16; m160"},
-        {2, -1, 1, -1, -1, 2,
+        {2, 63, 1, 31.5, -1, 1,
+         "2:1 loads to stores (measured: 2:1), 31.5 bytes an access (scaled from wider ones); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 94.5 L2 48, 94.5; 0.3333, 31.5; m160"},
+        {2, -1, 1, -1, 0, 2,
          "2:1 loads to stores (measured: 2:1); its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 0; m160"},
         {2, 64, 1, -1, 96, 2,
          "2:1 loads to stores (measured: 2:1), 32 bytes an access; its vector widths were not counted; its adds, multiplies and FMAs were not counted separately; L1 96 L2 48, 96; 0.3333, 32; m160"},
@@ -464,144 +551,51 @@ TEST_BETWEEN(loads_and_stores_in_words, set_up, NULL)
 TEST_BETWEEN(operations_in_words, set_up, NULL)
 {
     static const struct {
-        double adds, muls, fmas, divides, roots, dp[4];
+        double adds, muls, fmas, divides, roots, scalar, sse, avx2, avx512;
         size_t nroofs;
         const char *told;
     } cases[] = {
-        {100,
-         0,
-         0,
-         0,
-         0,
-         {0, 0, 400, 0},
-         2,
+        {100, 0, 0, 0, 0, 0, 0, 399, 0, 2,
          "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; 0% of flops in FMAs;, 0; 0, 0; c80"},
-        {50,
-         0,
-         50,
-         0,
-         0,
-         {0, 0, 600, 0},
-         2,
+        {50, 0, 50, 0, 0, 0, 0, 600, 0, 2,
          "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; 66.7% of flops in FMAs;, 0; 0, 0; c160"},
-        {50,
-         30,
-         10,
-         5,
-         0,
-         {0, 0, 420, 0},
-         2,
+        {50, 30, 10, 5, 0, 0, 0, 420, 0, 2,
          "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; 19% of flops in FMAs, 4.76% in divisions and roots;, 0; 0, 0; c152.73"},
-        {50,
-         30,
-         10,
-         20,
-         5,
-         {120, 0, 0, 0},
-         2,
+        {50, 30, 10, 20, 5, 120, 0, 0, 0, 2,
          "its loads and stores were not counted; scalar 100% of its dp flops; rates: narrower ISAs, the peak; 16.7% of flops in FMAs, 16.7% in divisions and roots;, 0; 0, 0; c19.2"}, /* 6.25 s of the divider */
-        {50,
-         30,
-         10,
-         20,
-         25,
-         {120, 0, 0, 0},
-         2,
+        {50, 30, 10, 20, 25, 120, 0, 0, 0, 2,
          "its loads and stores were not counted; scalar 100% of its dp flops; rates: narrower ISAs, the peak; 16.7% of flops in FMAs, 16.7% in divisions and roots;, 0; 0, 0; c12"}, /* 10 s */
-        {50,
-         30,
-         10,
-         20,
-         5,
-         {120, 0, 0, 0},
-         1,
+        {50, 30, 10, 20, 5, 120, 0, 0, 0, 1,
          "its loads and stores were not counted; scalar 100% of its dp flops; rates: the peak scaled by lanes, the peak; 16.7% of flops in FMAs, 16.7% in divisions and roots;, 0; 0, 0; c34.286"}, /* 2.5 s by the rates of vectors */
-        {0,
-         0,
-         100,
-         0,
-         0,
-         {0, 400, 0, 0},
-         2,
+        {0, 0, 100, 0, 0, 0, 400, 0, 0, 2,
          "its loads and stores were not counted; 16 bytes 100% of its dp flops; rates: the peak scaled by lanes, the peak; 100% of flops in FMAs;, 0; 0, 0; c80"},
-        {60,
-         20,
-         20,
-         0,
-         0,
-         {60, 0, 240, 0},
-         2,
+        {60, 20, 20, 0, 0, 60, 0, 240, 0, 2,
          "its loads and stores were not counted; scalar 20%, 32 bytes 80% of its dp flops; rates: narrower ISAs, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c100"},
-        {60,
-         20,
-         20,
-         0,
-         0,
-         {300, 0, 3, 0},
-         2,
+        {60, 20, 20, 0, 0, 300, 0, 3, 0, 2,
          "its loads and stores were not counted; scalar 99%, 32 bytes 0.99% of its dp flops; rates: narrower ISAs, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c40"},
-        {60,
-         20,
-         20,
-         0,
-         0,
-         {300, 0, 2.9, 0},
-         2,
+        {60, 20, 20, 0, 0, 300, 0, 2.9, 0, 2,
          "its loads and stores were not counted; scalar 99%, 32 bytes 0.957% of its dp flops; rates: narrower ISAs, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c40"},
-        {60,
-         20,
-         20,
-         0,
-         0,
-         {0, 120, 240, 0},
-         1,
+        {60, 20, 20, 0, 0, 0, 120, 240, 0, 1,
          "its loads and stores were not counted; 16 bytes 33.3%, 32 bytes 66.7% of its dp flops; rates: the peak scaled by lanes, the peak; 33.3% of flops in FMAs;, 0; 0, 0; c120"},
-        {60,
-         20,
-         20,
-         0,
-         0,
-         {0, 0, 0, 960},
-         2,
+        {60, 20, 20, 0, 0, 0, 0, 0, 960, 2,
          "its loads and stores were not counted; 64 bytes 100% of its dp flops; rates: the peak; 33.3% of flops in FMAs;, 0; 0, 0; c160"},
-        {60,
-         20,
-         20,
-         0,
-         0,
-         {-1, -1, -1, -1},
-         2,
-         "its loads and stores were not counted; its vector widths were not counted; 33.3% of flops in FMAs;, 0; 0, 0; c160"},
-        {-1,
-         20,
-         20,
-         0,
-         0,
-         {0, 0, 400, 0},
-         2,
-         "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; its adds, multiplies and FMAs were not counted separately;, 0; 0, 0; c160"},
-        {0.5,
-         0,
-         0,
-         0.25,
-         0.125,
-         {0.75, 0, 0, 0},
-         2,
+        {100, 0, 0, 0, 0, -1, -1, -1, -1, 2,
+         "its loads and stores were not counted; its vector widths were not counted; 0% of flops in FMAs;, 0; 0, 0; c80"},
+        {-1, 20, 20, 0, 0, 400, 0, 0, 0, 2,
+         "its loads and stores were not counted; scalar 100% of its dp flops; rates: narrower ISAs, the peak; its adds, multiplies and FMAs were not counted separately;, 0; 0, 0; c40"},
+        {60, 20, 20, 0, 0, 0, 0, 300, 0, 2,
+         "its loads and stores were not counted; 32 bytes 100% of its dp flops; rates: the peak; 33.3% of flops in FMAs;, 0; 0, 0; c100"},
+        {0.5, 0, 0, 0.25, 0.125, 0.75, 0, 0, 0, 2,
          "its loads and stores were not counted; its vector widths were not counted; 0% of flops in FMAs, 33.3% in divisions and roots;, 0; 0, 0; c24"},
-        {0,
-         0,
-         0,
-         0,
-         0,
-         {0, 0, 0, 0},
-         2,
+        {0, 0, 0, 0, 0, 0, 0, 0, 0, 2,
          "its loads and stores were not counted; its vector widths were not counted; none of its instructions compute;, 0; 0, 0; 160"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         put_ops(cases[i].adds, cases[i].muls, cases[i].fmas, cases[i].divides);
         mix.q[CARM_RUNMIX_ROOTS] = cases[i].roots;
-        memcpy(&mix.q[DP], cases[i].dp, sizeof cases[i].dp);
-        flops = fmax(1.0, cases[i].dp[0] + cases[i].dp[1] + cases[i].dp[2] + cases[i].dp[3]);
+        const double in[] = {cases[i].scalar, cases[i].sse, cases[i].avx2, cases[i].avx512};
+        memcpy(&mix.q[DP], in, sizeof in);
+        flops = fmax(1.0, in[0] + in[1] + in[2] + in[3]);
         model.nroofs = cases[i].nroofs;
         assert_string_equal(told(-1), cases[i].told);
     }
@@ -617,71 +611,26 @@ TEST_BETWEEN(integers_in_words, set_up, NULL)
                                              {.op = "ifma", .rate = 48},
                                              {.op = "mul", .rate = 24}};
     static const struct {
-        double instructions, of[4], adds, muls, logic, dots;
+        double instructions, int8, int16, int32, int64, adds, muls, logic, dots;
         const char *told;
     } cases[] = {
-        {10,
-         {0, 0, 100, 0},
-         50,
-         30,
-         20,
-         0,
+        {10, 0, 0, 100, 0, 50, 30, 20, 0,
          "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c80"},
-        {10,
-         {0, 0, 99, 1},
-         50,
-         30,
-         20,
-         0,
+        {10, 0, 0, 99, 1, 50, 30, 20, 0,
          "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c80"},
-        {10,
-         {0, 0, 98.9, 1.1},
-         50,
-         30,
-         20,
-         0,
+        {10, 0, 0, 98.9, 1.1, 50, 30, 20, 0,
          "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c128"},
-        {10,
-         {100, 0, 0, 0},
-         50,
-         30,
-         20,
-         0,
+        {10, 100, 0, 0, 0, 50, 30, 20, 0,
          "its loads and stores were not counted; 10 operations an instruction, 50% additions, 30% multiplications, 20% logic;, 0; 0, 0; c128"},
-        {10,
-         {0, 0, 100, 0},
-         0,
-         0,
-         0,
-         100,
+        {10, 0, 0, 100, 0, 0, 0, 0, 100,
          "its loads and stores were not counted; 10 operations an instruction, 100% dot products;, 0; 0, 0; c48"},
-        {1,
-         {0, 0, 100, 0},
-         1,
-         0.9,
-         98.1,
-         0,
+        {1, 0, 0, 100, 0, 1, 0.9, 98.1, 0,
          "its loads and stores were not counted; 100 operations an instruction, 1% additions, 98.1% logic;, 0; 0, 0; c128"},
-        {0.5,
-         {0, 0, 100, 0},
-         100,
-         -1,
-         -1,
-         -1,
+        {0.5, 0, 0, 100, 0, 100, -1, -1, -1,
          "its loads and stores were not counted; 200 operations an instruction, 100% additions;, 0; 0, 0; c96"},
-        {0,
-         {0, 0, 100, 0},
-         100,
-         -1,
-         -1,
-         -1,
+        {0, 0, 0, 100, 0, 100, -1, -1, -1,
          "its loads and stores were not counted; its operations were not counted by kind;, 0; 0, 0; 0"},
-        {-1,
-         {0, 0, 100, 0},
-         100,
-         -1,
-         -1,
-         -1,
+        {-1, 0, 0, 100, 0, 100, -1, -1, -1,
          "its loads and stores were not counted; its operations were not counted by kind;, 0; 0, 0; 0"},
     };
     (void)strcpy(sets[0].precision, "int32");
@@ -693,7 +642,8 @@ TEST_BETWEEN(integers_in_words, set_up, NULL)
     sets[1].ncompute = 3;
     flops = 100;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        memcpy(&mix.q[CARM_RUNMIX_INT], cases[i].of, sizeof cases[i].of);
+        const double of[] = {cases[i].int8, cases[i].int16, cases[i].int32, cases[i].int64};
+        memcpy(&mix.q[CARM_RUNMIX_INT], of, sizeof of);
         mix.q[CARM_RUNMIX_INT_INSTRUCTIONS] = cases[i].instructions;
         mix.q[CARM_RUNMIX_INT_ADDS] = cases[i].adds;
         mix.q[CARM_RUNMIX_INT_MULS] = cases[i].muls;

@@ -44,7 +44,9 @@ static struct carm_memory_roof memory[] = {{.level = "L1", .ldst = "1:0", .bytes
                                            {.level = "DRAM", .ldst = "1:0", .bandwidth = 8e9},
                                            {.level = "DRAM", .ldst = "1:1", .bandwidth = 6e9},
                                            {.level = "DRAM", .ldst = "update", .bandwidth = 5e9},
-                                           {.level = "DRAM", .ldst = "odd", .bandwidth = 99e9}};
+                                           {.level = "DRAM", .ldst = "odd", .bandwidth = 99e9},
+                                           {.level = "DRAM", .ldst = "1:", .bandwidth = 99e9},
+                                           {.level = "DRAM", .ldst = "1:0x", .bandwidth = 99e9}};
 static struct carm_compute_roof mixed[] = {
     {.op = "mad", .rate = 3.0}, {.op = "add", .rate = 2.0}, {.op = "mul", .rate = 2.0}};
 static struct carm_roofs roofs[] = {
@@ -52,10 +54,10 @@ static struct carm_roofs roofs[] = {
      .precision = "dp",
      .threads = 2,
      .memory = memory,
-     .nmemory = 9,
+     .nmemory = 11,
      .compute = mixed,
      .ncompute = 3},
-    {.isa = "avx2", .precision = "sp", .threads = 1, .memory = memory, .nmemory = 2}};
+    {.isa = "sse", .precision = "sp", .threads = 1, .memory = memory, .nmemory = 2}};
 static const struct carm_model model = {.core = core, .ncore = 8, .roofs = roofs, .nroofs = 2};
 static struct carm_in_flight in_flight[] = {
     {.level = "L3", .code = "scalar", .page_bytes = 2 << 20, .rate = 1e9},
@@ -101,7 +103,7 @@ static const struct carm_bounds_unit units[] = {
     {CARM_CORE_CONVERT_INT, "", "", 2, NULL},
     {CARM_CORE_FP_LOGIC, "", "", 4, NULL}, /* 3, 2 */
     {CARM_CORE_INT_ADD, "", "int64", 6, NULL},
-    {CARM_CORE_INT_MUL, "", "int64", 2, NULL},  /* 1.5, 2 */
+    {CARM_CORE_INT_MUL, "", "int64", 3, NULL},  /* 1.5, 3 */
     {CARM_CORE_FP_MAX, "sse", "dp", 100, NULL}, /* not known */
 };
 
@@ -126,8 +128,8 @@ TEST(units_and_issue)
          "divider 10: 2 integer divisions, 20 cycles of the divider: " PUBLISHED
          "divider 6: 3 divisions and square roots, 12 cycles of the divider: " PUBLISHED
          "fp 1.5: 3 cycles of the unit for convert-int: " PUBLISHED
-         "fp 1.3: 6 additions and 4 multiplications or FMAs, 2.6 cycles of their units: " PUBLISHED
-         "integer 1: 8 integer instructions, 2 cycles of their units: " PUBLISHED},
+         "integer 1.5: 9 integer instructions, 3 cycles of their units: " PUBLISHED
+         "fp 1.3: 6 additions and 4 multiplications or FMAs, 2.6 cycles of their units: " PUBLISHED},
         {{.rates = {&model, &theory, 0, 0}, .clock_hz = 1e9, .units = units + 5, .nunits = 1},
          "fp 3: 3 cycles of the unit for convert-int: " MEASURED},
         {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .units = units + 7, .nunits = 1},
@@ -168,7 +170,7 @@ TEST(units_and_issue)
         {{.rates = {NULL, &theory, 0, 0},
           .clock_hz = 1e9,
           .chain_cycles = 8,
-          .forward_cycles = 4.1,
+          .forward_cycles = 4.05,
           .counter = true},
          "forwarding 8 unrolls: 8 cycles from one iteration to the next: \n"},
         {{.rates = {NULL, &theory, 0, 0},
@@ -224,23 +226,28 @@ TEST(units_and_issue)
         {{.rates = {&model, &theory, 0, 0},
           .clock_hz = 1e9,
           .mispredicted = 0.5,
-          .astray = 0.3,
+          .astray = 0.253,
           .resolve_missing = 9.3},
-         "branches 18.5 estimate at-most indirect: 0.5 mispredictions if outcomes are independent, 18.4 cycles each (0 until the condition is known, "
+         "branches 18.312 estimate at-most indirect: 0.5 mispredictions if outcomes are independent, 18 cycles each (0 until the condition is known, "
          "and 18.6 by its misses): " PUBLISHED},
         {{.rates = {NULL, &theory, 0, 0}, .clock_hz = 1e9, .mispredicted = 0.5, .astray = 0.5},
          "branches 8 estimate: 0.5 mispredictions if outcomes are independent, 16 cycles each (0 until the condition is known, and 0 by its "
          "misses): " PUBLISHED},
+        {{.rates = {NULL, NULL, 0, 0}, .clock_hz = 1e9, .mispredicted = 0.5, .resolve_cycles = 7},
+         ""},
+        {{.rates = {NULL, NULL, 0, 0}, .clock_hz = 1e9, .chain_cycles = 5, .window_cycles = 6},
+         "chain 6: 6 cycles by dependences within iterations, of which a window of 0 instructions (0 waiting on vectors) overlaps a few\n"
+         "chain 5: 5 cycles from one iteration to the next: \n"},
         /* what else waits */
         {{.rates = {NULL, NULL, 0, 0},
           .clock_hz = 1e9,
           .contended = 2,
           .transfer_seconds = 50e-9,
           .locked = 0.9,
-          .gathered = 8,
+          .gathered = 0.8,
           .gather_seconds = 2e-9},
          "latency 100 estimate at-most apart: 2 accesses to lines that other threads write, which may wait 50 ns for the other core: " MEASURED
-         "loads 16: 8 elements of gathers, 2 ns each in L1: " MEASURED},
+         "loads 1.6: 0.8 elements of gathers, 2 ns each in L1: " MEASURED},
         {{.rates = {NULL, NULL, 0, 0},
           .clock_hz = 1e9,
           .contended = 2,
@@ -266,6 +273,13 @@ TEST(units_and_issue)
     in.fetched = 1;
     carm_bounds_find(&in, &b);
     assert_int_equal(b.n, 1);
+    in = (struct carm_bounds_input){.rates = {NULL, &lines, 0, 0}, .clock_hz = 1e9, .slots = 10};
+    for (int issue = 0; issue < 2; issue++) { /* not known, and one */
+        lines.issue = issue;
+        carm_bounds_find(&in, &b);
+        assert_string_equal(told(&b),
+                            issue ? "issue 10: 10 instructions at 1 in a cycle: " PUBLISHED : "");
+    }
 }
 
 /* Rates of all groups of units are measured; the microarchitecture's would give other times. */
@@ -289,8 +303,8 @@ TEST(measured_units)
         {CARM_CORE_INT_MUL, "", "int64", 1, NULL}};
     static const struct {
         double mad, mul, fp;
-    } mixes[] = {{0, 2, 4},        {1, 0, 4},     {4, 2, 4}, /* 0.5: apart */
-                 {3, 2, 16 / 3.0}, {2.5, 2, 6.4}, {2, 2, 8}, {1, 2, 8}};
+    } mixes[] = {{0, .2, 4},         {.1, 0, 4},     {.4, .2, 4}, /* 0.5: apart */
+                 {.3, .2, 16 / 3.0}, {.25, .2, 6.4}, {.2, .2, 8}, {.1, .2, 8}};
     const struct carm_model m = {.core = all, .ncore = 9};
     struct carm_bounds_input in = {
         .rates = {&m, &theory, 0, 0}, .clock_hz = 1e9, .units = of, .nunits = 9};
@@ -306,14 +320,21 @@ TEST(measured_units)
     /* with units of their own, shared units, and between */
     for (size_t i = 0; i < sizeof mixes / sizeof *mixes; i++) {
         struct carm_compute_roof rates[] = {{.op = "mad", .rate = mixes[i].mad},
-                                            {.op = "add", .rate = 2},
+                                            {.op = "add", .rate = .2},
                                             {.op = "mul", .rate = mixes[i].mul}};
-        const struct carm_roofs r = {.compute = rates, .ncompute = 3};
+        struct carm_roofs r = {.compute = rates, .ncompute = 3};
         in.nunits = 2;
         in.roofs = &r;
         carm_bounds_find(&in, &b);
         assert_int_equal(b.n, 1);
         assert_near(1e9 * b.of[0].seconds, mixes[i].fp, 1e-9);
+        rates[1].rate = rates[2].rate = 2;
+        for (int missing = 0; missing < 3; missing++) { /* without one of them: apart */
+            (void)strcpy(rates[missing].op, "");
+            carm_bounds_find(&in, &b);
+            assert_near(1e9 * b.of[0].seconds, 4, 1e-9);
+            (void)strcpy(rates[missing].op, missing == 0 ? "mad" : missing == 1 ? "add" : "mul");
+        }
     }
     /* published for another ISA or precision: not known */
     static const struct carm_bounds_unit others[] = {{CARM_CORE_FP_ADD, "avx2", "dp", 1, NULL},
@@ -327,7 +348,7 @@ TEST(measured_units)
 /* Integer instructions on pipes 0 to 3, multiplications on 1, branches on 0 and 3; vectors on v and w. */
 TEST(pipes)
 {
-    struct carm_microarchitecture m = {.widths = {[2] = {.fma = 3}, [3] = {.fma = 1}},
+    struct carm_microarchitecture m = {.widths = {[2] = {.fma = 1.5}, [3] = {.fma = 0.5}},
                                        .core = {{"int-add", "", "", 1, 0.125}},
                                        .ncore = 1,
                                        .ports = {{"int-add", "0123", 0},
@@ -404,6 +425,13 @@ TEST(pipes)
 /* Widths: general registers, scalar, sse, avx2, avx512. By the model's roofs avx2 loads 2 and stores 1/4 in a cycle. */
 TEST(ports)
 {
+    static struct carm_roofs some[] = {
+        {.isa = "avx2", .precision = "dp", .memory = memory, .nmemory = 1},
+        {.isa = "avx2", .precision = "dp", .memory = memory + 1, .nmemory = 1},
+        {.isa = "scalar", .precision = "dp", .memory = memory, .nmemory = 2}};
+    static const struct carm_model loads = {.roofs = some, .nroofs = 1},
+                                   stores = {.roofs = some + 1, .nroofs = 1},
+                                   scalars = {.roofs = some + 2, .nroofs = 1};
     static const struct {
         struct carm_bounds_input in;
         const char *told;
@@ -443,6 +471,10 @@ TEST(ports)
         {{.rates = {&model, NULL, 0, 0}, .clock_hz = 1e9, .string_loads = 640, .string_stores = 64},
          "l1 10 estimate strings: 704 bytes of string instructions, 10 cycles at the rate of the widest loads and stores: " MEASURED},
         {{.rates = {NULL, NULL, 0, 0}, .clock_hz = 1e9, .string_loads = 640}, ""},
+        {{.rates = {&loads, NULL, 0, 0}, .clock_hz = 1e9, .string_loads = 640}, ""},
+        {{.rates = {&stores, NULL, 0, 0}, .clock_hz = 1e9, .string_stores = 640}, ""},
+        {{.rates = {&scalars, NULL, 0, 0}, .clock_hz = 1e9, .string_loads = 640},
+         "l1 10 estimate strings: 640 bytes of string instructions, 10 cycles at the rate of the widest loads and stores: " MEASURED},
         /* an avx2 load across two lines takes 2 cycles in place of 1/2, another twice as long; a store 5 in place of 4, or as long,
          * and that of a general register finds a port beside them */
         {{.rates = {&model, &theory, 0, 0},
@@ -494,7 +526,7 @@ TEST(accesses_of_widths)
         {.kind = CARM_CORE_LINE_SPLIT, .isa = "avx2", .precision = "dp", .throughput = 1.5},
         {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "scalar", .throughput = 3},
         {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "sse", .precision = "dp", .throughput = 4},
-        {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "avx2", .precision = "dp", .throughput = 3},
+        {.kind = CARM_CORE_LINE_SPLIT_STORE, .isa = "avx2", .precision = "dp", .throughput = 0.9},
         {.kind = CARM_CORE_ALIAS_4K, .isa = "scalar", .precision = "dp", .throughput = 5}};
     static const struct carm_microarchitecture narrow = {
         .widths = {{.loads = 4, .stores = 0.5, .accesses = 1},
@@ -519,7 +551,7 @@ TEST(accesses_of_widths)
          {0},
          {0},
          "loads 5: 12 loads, 0 of them across two lines, 5 cycles of the load ports: " MEASURED},
-        {&of_roofs, NULL, {L(2, 6)}, {0}, {0}, {0}, {0}, ""},
+        {&of_roofs, NULL, {L(0, 1), L(2, 6)}, {0}, {0}, {0}, {0}, ""},
         /* a load of a general register: 5 in a cycle, where the faster ones of vectors wait for 2 */
         {&of_core,
          NULL,
@@ -576,15 +608,15 @@ TEST(accesses_of_widths)
          "loads 16: 1 loads, 1 of them across two lines, 16 cycles of the load ports: " PUBLISHED},
         /* nothing is known of loads within a line */
         {&of_splits, NULL, {L(3, 1)}, {L(3, 1)}, {0}, {0}, {0}, ""},
-        /* stores: 3 in place of 2, 4 in place of 2, 3 where one within a line takes 4; avx512 has no rate */
+        /* stores: 3 in place of 2, 4 in place of 2, 0.9 of 0.5, and where one within a line takes 4; avx512 has no rate */
         {&of_splits,
          &narrow,
          {0},
          {0},
-         {L(1, 2), L(2, 1)},
-         {L(1, 1), L(2, 1)},
+         {L(1, 2), L(2, 1), L(3, 1)},
+         {L(1, 1), L(2, 1), L(3, 1)},
          {0},
-         "stores 9: 3 stores, 2 of them across two lines, 9 cycles of the store ports: " PUBLISHED},
+         "stores 9.9: 4 stores, 3 of them across two lines, 9.9 cycles of the store ports: " PUBLISHED},
         {&of_core,
          NULL,
          {0},
@@ -688,16 +720,33 @@ TEST(bandwidths)
     }
     /* by the faster roofs of as many threads; others do not count */
     static struct carm_memory_roof fast = {.level = "DRAM", .ldst = "1:0", .bandwidth = 16e9};
-    struct carm_roofs three[] = {roofs[0],
-                                 {.isa = "sse", .threads = 2, .memory = &fast, .nmemory = 1},
-                                 {.isa = "sse", .threads = 1, .memory = &fast, .nmemory = 1}};
+    static struct carm_memory_roof faster = {.level = "DRAM", .ldst = "1:0", .bandwidth = 99e9};
+    struct carm_roofs three[] = {{.isa = "sse", .threads = 2, .memory = &fast, .nmemory = 1},
+                                 {.isa = "sse", .threads = 1, .memory = &faster, .nmemory = 1},
+                                 roofs[0]};
     const struct carm_model wide = {.roofs = three, .nroofs = 3};
     struct carm_bounds_input in = {
-        .rates = {&wide, NULL, 0, 0}, .clock_hz = 1e9, .roofs = &three[0], .bytes = {0, 0, 64}};
+        .rates = {&wide, NULL, 0, 0}, .clock_hz = 1e9, .roofs = &three[2], .bytes = {0, 0, 64}};
     struct carm_bounds b;
     carm_bounds_find(&in, &b);
     assert_near(1e9 * b.of[0].seconds, 8.0, 1e-9);
+    /* at a share of 0.5 the nearest, 1:2, at 5/3 of 22.5; at 0.2 between 1:0 and the first of 2:1, of 40 */
+    static struct carm_memory_roof odd[] = {{.level = "DRAM", .ldst = "2:1", .bandwidth = 30e9},
+                                            {.level = "DRAM", .ldst = "1:2", .bandwidth = 18e9},
+                                            {.level = "DRAM", .ldst = "1:2", .bandwidth = 22.5e9},
+                                            {.level = "DRAM", .ldst = "1:2", .bandwidth = 20e9},
+                                            {.level = "DRAM", .ldst = "2:1", .bandwidth = 29e9},
+                                            {.level = "DRAM", .ldst = "1:0", .bandwidth = 10e9}};
+    const struct carm_roofs mixes = {.threads = 1, .memory = odd, .nmemory = 6};
+    in.roofs = &mixes;
+    for (int i = 0; i < 2; i++) {
+        in.rates.model = NULL;
+        in.written[2] = i ? 0.2 : 0.5;
+        carm_bounds_find(&in, &b);
+        assert_near(1e9 * b.of[0].seconds, 64 / (i ? 25.0 : 37.5), 1e-9);
+    }
     in.roofs = NULL;
+    in.rates.model = &wide;
     carm_bounds_find(&in, &b);
     assert_int_equal(b.n, 0);
 }
@@ -710,7 +759,10 @@ TEST(widening)
         size_t n;
         double times;
     } cases[] = {
-        {{{CARM_CORE_FP_ADD, "scalar", "dp", 2, NULL}}, 1, 4.0},
+        {{{CARM_CORE_FP_ADD, "scalar", "dp", 0.1, NULL}}, 1, 4.0},
+        {{{CARM_CORE_FP_ADD, "", "", 9, NULL}, {CARM_CORE_FP_ADD, "scalar", "dp", 1, NULL}},
+         2,
+         4.0},
         {{{CARM_CORE_FP_ADD, "scalar", "sp", 2, NULL}}, 1, 8.0},
         {{{CARM_CORE_FP_ADD, "sse", "sp", 2, NULL}}, 1, 2.0},
         {{{CARM_CORE_FP_ADD, "avx", "dp", 2, NULL}}, 1, 1.0},
@@ -718,7 +770,9 @@ TEST(widening)
         {{{CARM_CORE_FP_ADD, "scalar", "dp", 1, NULL}, {CARM_CORE_FP_MUL, "avx2", "dp", 3, NULL}},
          2,
          32.0 * 4 / (8 + 96)},
-        {{{CARM_CORE_INT_ADD, "", "int64", 9, NULL}, {CARM_CORE_FP_ADD, "", "", 9, NULL}}, 2, 0.0}};
+        {{{CARM_CORE_INT_ADD, "avx2", "int64", 9, NULL}, {CARM_CORE_FP_ADD, "", "", 9, NULL}},
+         2,
+         0.0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_bounds_input in = {
             .rates.model = &model, .units = cases[i].units, .nunits = cases[i].n};
@@ -776,33 +830,42 @@ TEST(lines_in_words)
         {.level = "DRAM", .code = CARM_BESIDE "21", .page_bytes = SMALL, .rate = 1e9 / 30},
         {.level = "DRAM", .code = CARM_STREAM_LOADS, .page_bytes = SMALL, .rate = 1e9 / 2},
         {.level = "DRAM", .code = CARM_STREAM_MIXED, .page_bytes = SMALL, .rate = 1e9 / 3},
-        {.level = "DRAM", .code = CARM_STREAM_STORES, .page_bytes = SMALL, .rate = 1e9 / 5}};
+        {.level = "DRAM", .code = CARM_STREAM_STORES, .page_bytes = SMALL, .rate = 1e9 / 5},
+        {.level = CARM_WALK, .code = CARM_WALK_NEAR_LOADS, .page_bytes = SMALL, .rate = 1e9 / 2},
+        {.level = CARM_WALK, .code = CARM_WALK_NEAR_STORES, .page_bytes = SMALL, .rate = 1e9 / 4},
+        {.level = CARM_WALK, .code = CARM_WALK_FAR_LOADS, .page_bytes = SMALL, .rate = 1e9 / 3},
+        {.level = "L2", .code = CARM_ALIASED_LOADS, .page_bytes = SMALL, .rate = 1e9 / 5},
+        {.level = "L2", .code = CARM_ALIASED_UPDATES, .page_bytes = SMALL, .rate = 1e9 / 8}};
     static struct carm_in_flight few[] = {
         {.level = "DRAM", .code = CARM_STREAM_MIXED, .page_bytes = SMALL, .rate = 1e9 / 3},
         {.level = "DRAM", .code = CARM_STREAM_STORES, .page_bytes = SMALL, .rate = 1e9 / 5}};
     static const struct carm_model all = {.in_flight = of, .nin_flight = sizeof of / sizeof *of},
-                                   some = {.in_flight = few, .nin_flight = 2};
+                                   some = {.in_flight = few, .nin_flight = 2},
+                                   dram = {.in_flight = of + 4, .nin_flight = 10},
+                                   loads = {.in_flight = of + 11, .nin_flight = 1};
     static struct carm_roofs one = {.threads = 1}, two = {.threads = 2};
     static const struct {
         struct carm_bounds_input in;
         const char *told;
     } cases[] = {
-        {{.scattered = {3, 0, 0}},
-         "latency 3 saturated 0: 3 lines at scattered addresses, simulate; "},
-        {{.scattered = {1, 2, 3}, .overwritten = {0.5, 1, 1}, .rewritten = {0, 0, 1}},
-         "latency 48 saturated 0: 6 lines at scattered addresses, simulate; latency 46 small saturated 48: 6 lines at scattered addresses, simulate; "},
+        {{.scattered = {3, 0, 0}}, "latency 3 saturated 0: 3 lines at scatteredd, 0%; "},
+        {{.scattered = {1, 2, 3},
+          .overwritten = {0.5, 1, 1},
+          .rewritten = {0, 0, 1},
+          .renamed = 33},
+         "latency 48 saturated 0: 6 lines at scattered, 58%; latency 46 small saturated 48: 6 lines at scattered, 58%; "},
         {{.scattered = {1, 2, 3}, .overwritten = {0.5, 1, 1}, .rewritten = {0, 0, 1}, .huge = true},
-         "latency 48 saturated 0: 6 lines at scattered addresses, simulate; "},
+         "latency 48 saturated 0: 6 lines at scattered, 58%; "},
         {{.scattered = {0, 0, 2}, .waited = 1, .renamed = 12},
-         "latency 30 small saturated 14: 2 lines at scattered addresses, simulate; latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+         "latency 30 small saturated 14: 2 lines at scatteredd, 0%; latency 14 saturated 0: 2 lines at scatteredd, 0%; "},
         {{.scattered = {0, 0, 2}, .waited = 1, .renamed = 1.5},
-         "latency 20 small saturated 14: 2 lines at scattered addresses, simulate; latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+         "latency 20 small saturated 14: 2 lines at scatteredd, 0%; latency 14 saturated 0: 2 lines at scatteredd, 0%; "},
         {{.scattered = {0, 0, 2}, .waited = 3, .renamed = 36},
-         "latency 40 small saturated 14: 2 lines at scattered addresses, simulate; latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+         "latency 40 small saturated 14: 2 lines at scatteredd, 0%; latency 14 saturated 0: 2 lines at scatteredd, 0%; "},
         {{.scattered = {0, 0, 2}, .rewritten = {0, 0, 1}, .waited = 2, .renamed = 24},
-         "latency 40 small saturated 29: 2 lines at scattered addresses, simulate; latency 29 saturated 0: 2 lines at scattered addresses, simulate; "},
+         "latency 40 small saturated 29: 2 lines at scattered, 50%; latency 29 saturated 0: 2 lines at scattered, 50%; "},
         {{.scattered = {0, 0, 2}, .waited = 1, .renamed = 12, .huge = true},
-         "latency 14 saturated 0: 2 lines at scattered addresses, simulate; "},
+         "latency 14 saturated 0: 2 lines at scatteredd, 0%; "},
         {{.scattered = {1, 4, 1},
           .overwritten = {0, 1, 0},
           .rewritten = {0, 1, 0},
@@ -810,25 +873,33 @@ TEST(lines_in_words)
           .waited = 1,
           .renamed = 33,
           .stays = 0.002},
-         "latency 78.75 0: 2 more lines at scattered addresses come; latency 60 small saturated 20: 6 lines at scattered addresses, simulate; latency 20 saturated 0: 6 lines at scattered addresses, simulate; "},
+         "latency 78.75 estimate 0: 2 more lines at scat; latency 60 small saturated 20: 6 lines at scattered, 33%; latency 20 saturated 0: 6 lines at scattered, 33%; "},
         {{.scattered = {0, 0.5, 0}, .overwritten = {0, 1, 0}, .lost = 0.5, .stays = 0.002},
-         "latency 10.5 0: 0.25 more lines at scattered addresses c; latency 6 small saturated 1.5: 0.5 lines at scattered addresses, simula; latency 1.5 saturated 0: 0.5 lines at scattered addresses, simula; "},
+         "latency 10.5 estimate 0: 0.25 more lines at s; latency 6 small saturated 1.5: 0.5 lines at scatter 200%; latency 1.5 saturated 0: 0.5 lines at scatter 200%; "},
         {{.scattered = {0, 4, 0}, .lost = 0.25, .huge = true, .stays = 0.002},
-         "latency 16 0: 1 more lines at scattered addresses come; latency 12 saturated 0: 4 lines at scattered addresses, simulate; "},
+         "latency 16 estimate 0: 1 more lines at scat; latency 12 saturated 0: 4 lines at scatteredd, 0%; "},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0}},
-         "dram 20 small 0: 640 bytes, simulated, at 32 GB/s of DRAM; "},
+         "dram 20 small 0: 640 bytes, simulatedth 0%; "},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0.125}},
-         "dram 25 small 0: 640 bytes, simulated, at 25.6 GB/s of DR; "},
+         "dram 25 small 0: 640 bytes, simulatedh 12%; "},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0.25}, .roofs = &one},
-         "dram 30 small 0: 640 bytes, simulated, at 21.33 GB/s of D; "},
+         "dram 30 small 0: 640 bytes, simulatedh 25%; "},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0.5}},
-         "dram 50 small 0: 640 bytes, simulated, at 12.8 GB/s of DR; "},
-        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.51}}, ""},
+         "dram 50 small 0: 640 bytes, simulatedh 50%; "},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.503}}, ""},
+        {{.bytes = {0, 0, 640}, .rates.model = &loads},
+         "dram 20 small 0: 640 bytes, simulatedth 0%; "},
+        {{.bytes = {0, 0, 640}, .written = {0, 0, 0.125}, .rates.model = &loads}, ""},
+        {{.scattered = {1, 2, 3}, .overwritten = {1, 0, 1}, .rates.model = &dram},
+         "latency 35 small saturated 26: 3 lines at scattered, 33%; latency 26 saturated 0: 3 lines at scattered, 33%; "},
+        {{.walk_loads = {1, 2, 0}, .walk_stores = {0.5, 0, 0}, .pages = 64},
+         "tlb 10 small 0: 3 loads and 0.5 stor; "}, /* 2 and 2 near, 6 far */
+        {{.aliased = {1, 2, 0}, .updated = 0.25}, "latency 5.75 0: 1 lines a multiple o, 25%; "},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0.25}, .roofs = &two}, ""},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0.25}, .huge = true}, ""},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0.125}, .rates.model = &some}, ""},
         {{.bytes = {0, 0, 640}, .written = {0, 0, 0.375}, .rates.model = &some},
-         "dram 40 small 0: 640 bytes, simulated, at 16 GB/s of DRAM; "},
+         "dram 40 small 0: 640 bytes, simulatedh 38%; "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_bounds_input in = cases[i].in;
@@ -838,11 +909,13 @@ TEST(lines_in_words)
         in.rates.model = in.rates.model ? in.rates.model : &all;
         carm_bounds_find(&in, &b);
         for (size_t k = 0; k < b.n; k++) {
+            const char *share = strchr(b.of[k].origin, '%');
             (void)snprintf(text + strlen(text), sizeof text - strlen(text),
-                           "%s %.5g%s%s %.5g: %.40s; ", carm_limit_name(b.of[k].limit),
+                           "%s %.5g%s%s%s %.5g: %.20s%.5s; ", carm_limit_name(b.of[k].limit),
                            1e9 * b.of[k].seconds, b.of[k].small_pages ? " small" : "",
-                           b.of[k].saturated ? " saturated" : "", 1e9 * b.of[k].huge_seconds,
-                           b.of[k].origin);
+                           b.of[k].saturated ? " saturated" : "",
+                           b.of[k].estimate ? " estimate" : "", 1e9 * b.of[k].huge_seconds,
+                           b.of[k].origin, share ? share - 4 : "");
         }
         assert_string_equal(text, cases[i].told);
     }
