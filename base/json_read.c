@@ -22,8 +22,8 @@ void carm_jread_bad(struct carm_jread *r, const char *name, const char *fmt, ...
     char reason[256];
     char clean[256];
     CARM_TEXT_OF_ARGS(reason, fmt);
-    r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: %s%s%s %s", r->file, r->place,
-                      name && *r->place ? "." : "", name ? name : "",
+    r->rc = carm_fail(r->err, CARM_EFORMAT, "%.200s: %s%s%s%s%s", r->file, r->place,
+                      name && *r->place ? "." : "", name ? name : "", name || *r->place ? " " : "",
                       carm_text_clean(clean, sizeof clean, reason, false));
 }
 

@@ -173,7 +173,6 @@ static void read_results(struct carm_jread *r, json_t *obj, struct carm_publishe
     if (!json_is_array(all) || m->nresults > CARM_PUBLISHED_RESULTS_MAX) {
         carm_jread_bad(r, "results", "is not an array of at most %d rows",
                        CARM_PUBLISHED_RESULTS_MAX);
-        m->nresults = 0;
     }
     for (size_t i = 0; i < m->nresults && !r->rc; i++) {
         size_t old = carm_jread_enter(r, ".results[%zu]", i);

@@ -88,7 +88,7 @@ static struct carm_sol_shape shape_of(const struct regions *r, const struct carm
         product *= r->graph->extents[use->dims + i];
     }
     *room = use->elements;
-    return product == use->elements && (use->rank > 0 || use->elements == 1)
+    return product == use->elements
                ? (struct carm_sol_shape){use->rank ? r->graph->extents + use->dims : NULL,
                                          use->rank}
                : (struct carm_sol_shape){room, 1};
@@ -463,7 +463,7 @@ static int place_slice(struct regions *r, const struct carm_sol_layer *layer, st
     struct carm_sol_layout layout;
     uint32_t space = 0;
     struct place place = {.how = SOMEWHERE};
-    if (layer->outputs != 1 || layer->raw == 0 || !seen_whole(r, in)) {
+    if (layer->outputs != 1 || !seen_whole(r, in)) {
         return 0;
     }
     int rc = layout_of(r, in, &layout, &space);
@@ -549,15 +549,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
  * not repeat. */
 static uint64_t period_of(const struct carm_sol_layout *set, uint64_t elements)
 {
-    const struct carm_sol_factor *f = set->f;
-    if (set->n == 0 || f->stride > elements / f->n || f->n * f->stride != elements) {
-        return elements;
-    }
-    uint64_t last = set->offset;
-    for (unsigned i = 1; i < set->n; i++) {
-        last += (f[i].n - 1) * f[i].stride;
-    }
-    return last < f->stride ? f->stride : elements;
+    const struct carm_sol_factor *f = set->f; /* the largest stride: the others stay below it */
+    return set->n > 0 && f->n * f->stride == elements ? f->stride : elements;
 }
 
 /* Adjusts grain and period of a space so that the set is runs of whole grains in one period. */
@@ -572,7 +565,7 @@ static void fit_space(struct space *s, const struct carm_sol_layout *set)
     const uint64_t period = period_of(set, s->elements);
     assert(period > 0 && s->period > 0);
     const uint64_t times = period / gcd(s->period, period); /* a divisor of elements, like period */
-    s->period = s->period > s->elements / times ? s->elements : s->period * times;
+    s->period *= times;
 }
 
 static int grow_runs(struct regions *r, size_t n)

@@ -228,19 +228,16 @@ static int walk(struct list *list, char *path, struct carm_err *err)
 {
     char *const roots[] = {path, NULL};
     const size_t before = list->n;
-    bool folder = false;
     int rc = 0;
     FTS *fts = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, by_name);
     if (!fts) {
         return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
     }
-    errno = 0;
     for (FTSENT *e = fts_read(fts); e && rc == 0; e = rc ? NULL : fts_read(fts)) {
-        folder = folder || e->fts_info == FTS_D;
         rc = take_entry(list, e, err);
     }
     fts_close(fts);
-    if (rc == 0 && folder && list->n == before) {
+    if (rc == 0 && list->n == before) {
         rc = carm_fail(err, CARM_EIO,
                        "%.256s has no model: `carm fleet` reads files that end in .json or .jsonl",
                        path);
@@ -369,6 +366,7 @@ static ssize_t read_lines(void *context, char *buffer, size_t size)
         return -1;
     }
     do {
+        errno = 0; /* an interruption is none of the end that follows */
         n = read(r->lines_fd, buffer, size);
     } while (n < 0 && errno == EINTR);
     const size_t got = n > 0 ? (size_t)n : 0;
