@@ -205,9 +205,7 @@ static int put_region(struct carm_import *in, struct likwid *l, uint32_t region,
     }
     const bool apart = f && m && f != m;
     if (m) {
-        row.dram_bytes = apart && m->seconds > 0.0 && f->seconds > 0.0
-                             ? m->dram / m->seconds * f->seconds
-                             : m->dram;
+        row.dram_bytes = apart && m->seconds > 0.0 ? m->dram / m->seconds * f->seconds : m->dram;
     }
     snprintf(note, sizeof note, "%s%slikwid does not count the bytes of loads and stores",
              f && (f->dp < 0.0 || f->sp < 0.0) ? f->dp < 0.0 ? "only single precision was counted; "

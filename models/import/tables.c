@@ -107,7 +107,7 @@ static int number_of(const struct table *t, int column, bool seconds, double *va
     }
     if (n < sizeof copy) {
         memcpy(copy, text, n + 1);
-        if (seconds && n > 1 && copy[n - 1] == 's') {
+        if (seconds && copy[n - 1] == 's') {
             copy[n - 1] = '\0';
         }
         if (carm_import_number(copy, value)) {
@@ -135,8 +135,7 @@ static int read_advisor(struct table *t, bool *put)
     double gflop, gflops, gb, ai, dram;
     const char *where = text_of(t, WHERE);
     int rc = number_of(t, ELAPSED, true, &row.seconds);
-    rc = rc || row.seconds >= 0.0 || t->at[ELAPSED] >= 0 ? rc
-                                                         : number_of(t, SELF, true, &row.seconds);
+    rc = rc || t->at[ELAPSED] >= 0 ? rc : number_of(t, SELF, true, &row.seconds);
     rc = rc ? rc : number_of(t, GFLOP, false, &gflop);
     rc = rc ? rc : number_of(t, GFLOPS, false, &gflops);
     rc = rc ? rc : number_of(t, GB, false, &gb);

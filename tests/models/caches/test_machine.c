@@ -54,20 +54,22 @@ TEST(shares_from_memory)
         int threads;
     } cases[] = {
         {8, 1, 1},     {8.001, 0, 1},      {12, 0.125, 1}, /* 80e9 and 50e9: 15 ps */
-        {16, 0.25, 1}, {24, 11.0 / 36, 1}, {31.999, 0.3750, 1}, {32, 1, 1}, {12, 1, 2}, {12, 1, 3},
+        {16, 0.25, 1}, {24, 11.0 / 36, 1}, {31.999, 0.3750, 1}, {32, 1, 1},
+        {12, 1, 2},    {12, 1, 4},         {24, 0, 3},
     };
     struct carm_level levels[] = {
         {.level = "L3", .os_size_bytes = 32 << 20, .knee_bytes = 8 << 20, .resolved = true},
         {.level = "DRAM"}};
     struct carm_curve_point points[] = {
-        {.x = 4 << 20, .value = 400e9},      {.x = (4 << 20) + 1, .value = 90e9},
-        {.x = 8 << 20, .value = 100e9},      {.x = (8 << 20) + 1000, .value = 150e9},
+        {.x = 4 << 20, .value = 400e9},      {.x = (4 << 20) + 1, .value = 100e9},
+        {.x = 8 << 20, .value = 90e9},       {.x = (8 << 20) + 1000, .value = 150e9},
         {.x = 12 << 20, .value = 200e9 / 3}, {.x = 16 << 20, .value = 50e9},
         {.x = 64 << 20, .value = 20e9}};
     struct carm_curve curves[] = {{.threads = 2, .points = points, .npoints = 1},
                                   {.threads = 1, .points = points, .npoints = 7},
-                                  {.threads = 1, .points = points, .npoints = 2}};
-    struct carm_model m = {.levels = levels, .nlevels = 2, .curves = curves, .ncurves = 3};
+                                  {.threads = 1, .points = points, .npoints = 2},
+                                  {.threads = 3, .points = points + 5, .npoints = 2}};
+    struct carm_model m = {.levels = levels, .nlevels = 2, .curves = curves, .ncurves = 4};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double share =
             carm_caches_from_memory(&m, cases[i].threads, cases[i].mib * (1 << 20));
@@ -83,7 +85,7 @@ TEST(shares_from_memory)
 
 struct machine {
     int cores, threads;
-    struct carm_cache caches[3];
+    struct carm_cache caches[4];
     struct carm_level levels[6];
     size_t nlevels;
     struct carm_cache_ways ways[3];
@@ -97,7 +99,7 @@ TEST(machines)
         /* 6 cores of 2 threads: L2 of two cores, L3 of five threads' cores, to a multiple of two */
         {6,
          12,
-         {{1, 49152, 2}, {2, 1 << 20, 4}, {3, 9 << 20, 10}},
+         {{1, 49152, 2}, {2, 1 << 20, 4}, {3, 9 << 20, 10}, {2, 1 << 20, 2}},
          {{.level = "L1", .os_size_bytes = 49152},
           {.level = "L2", .os_size_bytes = 1 << 20},
           {.level = "L3", .os_size_bytes = 9 << 20},
@@ -171,7 +173,7 @@ TEST(machines)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct machine c = cases[i];
         const struct carm_model m = {
-            .machine = {.cores = c.cores, .threads = c.threads, .caches = c.caches, .ncaches = 3},
+            .machine = {.cores = c.cores, .threads = c.threads, .caches = c.caches, .ncaches = 4},
             .levels = c.levels,
             .nlevels = c.nlevels};
         struct carm_hierarchy_config config = {.nlevels = 9};

@@ -217,6 +217,20 @@ TEST(hyperfine)
          "a: s 0.5 x0 by hyperfine; median of 2 runs, from 0.25 to 0.75 s; " NOTE,
          "a: s 0.25 x0 by hyperfine; hyperfine measures times; " NOTE
          "a: s 0.75 x0 by hyperfine; hyperfine measures times; " NOTE},
+        {"{\"results\": [{\"command\": \"a\", \"times\": [0.123456]}, "
+         "{\"command\": \"b\", \"times\": [0.123456, 0.3, 0.987654]}]}",
+         "a: s 0.123456 x0 by hyperfine; median of 1 runs, from 0.1235 to 0.1235 s; " NOTE
+         "b: s 0.3 x0 by hyperfine; median of 3 runs, from 0.1235 to 0.9877 s; " NOTE,
+         "a: s 0.123456 x0 by hyperfine; hyperfine measures times; " NOTE
+         "b: s 0.123456 x0 by hyperfine; hyperfine measures times; " NOTE
+         "b: s 0.3 x0 by hyperfine; hyperfine measures times; " NOTE
+         "b: s 0.987654 x0 by hyperfine; hyperfine measures times; " NOTE},
+        {"{\"results\": [{\"command\": \"a\"}\001]}",
+         "refused: line 1: no JSON: ']' is expected here, not '?'\n", NULL},
+        {"{\"results\": [{\"command\": \"a\"}\177]}",
+         "refused: line 1: no JSON: ']' is expected here, not '?'\n", NULL},
+        {"{\"results\": [{\"command\": \"a\"}~]}",
+         "refused: line 1: no JSON: ']' is expected here, not '~'\n", NULL},
         {"{\"results\": [{\"command\": \"a\", \"times\": [1, -1]}]}",
          "refused: line 1: time 2 is no number of seconds above zero\n", NULL},
         {"{\"results\": [{\"command\": \"a\", \"times\": [1, 2}]}",
@@ -286,6 +300,12 @@ TEST(perf)
          "recipe skylake-server: none of its events is in the file (CARM_UARCH=NAME names another recipe): "
          "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
          NULL},
+        {TIMED("task-clock", "3000", "msec", ", \"metric-value\" : \"1.x\", \"metric-unit\" : \"CPUs utilized\"") "{\"metric-value\" : \"3\", \"metric-unit\" : \"more\"}\n" EVENT(
+             "r01c7:ukhHG", "5"),
+         "(file): task_seconds 3 x0 by perf stat; recipe skylake-server: none of its events is in the file "
+         "(CARM_UARCH=NAME names another recipe): "
+         "r01c7,r04c7,r10c7,r02c7,r08c7,r20c7,r40c7,r80c7,r81d0,r82d0,r412e\n",
+         NULL},
         {TIMED("task-clock", "3000", "msec", "") TIMED("page-faults", "5", "", ""),
          "(file): task_seconds 3 x0 by perf stat; recipe skylake-server: none of its events is in the file "
          "(CARM_UARCH=NAME names another recipe): "
@@ -335,6 +355,11 @@ TEST(likwid)
          "are of two groups, joined by their rates; " NO_BYTES
          "s: dram 9e+09 s 4 x1 by likwid; " NO_BYTES,
          NULL},
+        {TABLE("Region r,", "MEM", "Runtime (RDTSC) [s],0\nMemory data volume [GBytes],8\n")
+             TABLE("Region r,", "FLOPS_DP", "Runtime (RDTSC) [s],1\nDP [MFLOP/s],10\n"),
+         "r: flops 10000000 dram 8e+09 s 1 x1 precision dp by likwid; only double precision was counted; "
+         "flops and DRAM bytes are of two groups, joined by their rates; " NO_BYTES,
+         NULL},
         {"TABLE,Group 1 Raw,MEM,2\nRuntime (RDTSC) [s],4\n" TABLE("", "L2",
                                                                   "Runtime (RDTSC) [s],inf\n"),
          "program: x1 by likwid; " NO_BYTES, NULL},
@@ -355,16 +380,19 @@ TEST(advisor)
         {HEADER
          "Source Location,Self Elapsed Time,Self Time,Self GFLOP,Self GFLOPS,Self Memory GB,Self AI,Self DRAM GB,"
          "Vector ISA\n"
-         "1,f,x.c:3,2s,9s,4,7,8,0.1,16,AVX-512 VNNI\n"
-         "2,g x.c:4,x.c:4,2,9,,3,,0.5,,AVX; SSE\n"
-         "3,h,,0.5s,1s,0,,2,0,N/A,SSE4\n"
+         "1,f,x.c:3,2s,9s,0.4,7,0.8,0.1,0.16,AVX-512 VNNI\n"
+         "2,g x.c:4,x.c:4,2,9,,0.2,,0.5,,AVX; SSE\n"
+         "3,h,,0.5s,1s,0,,0.2,0,0,SSE4\n"
          "4,i,,,1s,1,,,,,\n"
          "5,j,,1s,1s,< 0.001,,0,,,\n"
-         "6,,,1s,1s,1,,1,,,\n",
-         "f (x.c:3): flops 4e+09 bytes 8e+09 dram 1.6e+10 s 2 x0 isa avx512 by Intel Advisor\n"
-         "g x.c:4: flops 6e+09 bytes 1.2e+10 s 2 x0 isa avx2 by Intel Advisor\n"
-         "h: flops 0 bytes 2e+09 s 0.5 x0 isa sse by Intel Advisor\n"
-         "i: flops 1e+09 x0 by Intel Advisor\n",
+         "6,,,1s,1s,1,,1,,,\n"
+         "7,k,,1s,1s,0,,0,,,\n"
+         "8,l,,1s,1s,,,0.5,,N/A,\n",
+         "f (x.c:3): flops 400000000 bytes 800000000 dram 160000000 s 2 x0 isa avx512 by Intel Advisor\n"
+         "g x.c:4: flops 400000000 bytes 800000000 s 2 x0 isa avx2 by Intel Advisor\n"
+         "h: flops 0 bytes 200000000 dram 0 s 0.5 x0 isa sse by Intel Advisor\n"
+         "i: flops 1e+09 x0 by Intel Advisor\n"
+         "l: bytes 500000000 s 1 x0 by Intel Advisor\n",
          NULL},
         {"a report\n" HEADER "Self Time,Self GFLOPS,Self AI\n1,f,2s,3,0.5\n",
          "f: flops 6e+09 bytes 1.2e+10 s 2 x0 by Intel Advisor; time is Self Time, the sum of all threads: "
@@ -373,6 +401,39 @@ TEST(advisor)
          NULL},
         {"Function Call Sites and Loops,Self Elapsed Time,Self GFLOP\nf,1s,2\n",
          "f: flops 2e+09 s 1 x0 by Intel Advisor\n", NULL},
+        /* of two columns of a name the first; no bytes are bytes */
+        {"Self GFLOPS,Function Call Sites and Loops,Self Time,Self GFLOPS,Self Memory GB,Self AI\n"
+         "3,f,2s,9,0,\n3,g,s,9,,\n",
+         "refused: line 3: Self Time is 's', not a plain number of seconds\n", NULL},
+        {"Self GFLOPS,Function Call Sites and Loops,Self Elapsed Time,Self GFLOPS,Self Memory GB,Self AI\n"
+         "3,f,2s,9,0,\n3,g,2,9,,0\n0,h,2,9,1,\n3,i,0,9,1,\n",
+         "f: flops 6e+09 bytes 0 s 2 x0 by Intel Advisor\ng: flops 6e+09 s 2 x0 by Intel Advisor\n"
+         "h: flops 0 bytes 1e+09 s 2 x0 by Intel Advisor\ni: bytes 1e+09 x0 by Intel Advisor\n",
+         NULL},
+        {"Self Elapsed Time,Function Call Sites and Loops,Self Time,Self GFLOP\n,f,9s,1\n",
+         "f: flops 1e+09 x0 by Intel Advisor\n", NULL},
+        {HEADER "Self Time,Self GFLOPS\n1,f,1,2s\n",
+         "refused: line 2: Self GFLOPS is '2s', not a plain number\n", NULL},
+        {HEADER "Self Time,Self GFLOP,Self Memory GB\n1,f,1,2,2s\n",
+         "refused: line 2: Self Memory GB is '2s', not a plain number\n", NULL},
+        {HEADER "Self Time,Self GFLOP,Self AI\n1,f,1,2,2s\n",
+         "refused: line 2: Self AI is '2s', not a plain number\n", NULL},
+        {HEADER "Self Time,Self GFLOP,Self DRAM GB\n1,f,1,2,2s\n",
+         "refused: line 2: Self DRAM GB is '2s', not a plain number\n", NULL},
+        {"Self Time,Function Call Sites and Loops,Self GFLOP\n1,f,s\n",
+         "refused: line 2: Self GFLOP is 's', not a plain number\n", NULL},
+        {"Self GFLOP,Function Call Sites and Loops,Self Elapsed Time\n1,f,2\n",
+         "f: flops 1e+09 s 2 x0 by Intel Advisor\n", NULL},
+        {HEADER "Self Time,Self GFLOP\n1,,1,1\n",
+         "refused: no loop or function has flops or bytes: collect them with advisor --collect=tripcounts "
+         "--flop\n",
+         NULL},
+        {HEADER "Self Time\n1,f,1\n",
+         "refused: line 1: no column Self GFLOP or Self GFLOPS: collect with --collect=tripcounts --flop and "
+         "report with --show-all-columns\n",
+         NULL},
+        {"ID;Function Call Sites and Loops\n",
+         "refused: line 1: fields are separated by commas here (--csv-delimiter=comma)\n", NULL},
         {HEADER "Self GFLOP\n1,f,2\n",
          "refused: line 1: no column Self Elapsed Time or Self Time (--show-all-columns)\n", NULL},
         {HEADER "Self Time,Self GFLOP\n1,f,s,2\n",
@@ -396,6 +457,11 @@ TEST(carm_tool)
          "e: x1 isa sse precision sp by CARM Tool SDE; the CARM Tool found no arithmetic intensity, so its "
          "bytes are unknown\n",
          NULL},
+        {TOOL "d,,a,,,1s,1,1,1,1\n", "refused: line 2: Threads is '1s', not a plain number\n",
+         NULL},
+        {TOOL "d,,a,,,1,1s,1,1,1\n", "refused: line 2: AI is '1s', not a plain number\n", NULL},
+        {TOOL "d,,a,,,1,1,1s,1,1\n", "refused: line 2: Gflops is '1s', not a plain number\n", NULL},
+        {TOOL "d,,a,,,1,1,1,1,1s\n", "refused: line 2: Time is '1s', not a plain number\n", NULL},
         {"Date,Method,Name,ISA,Precision,Threads,AI,Gflops\n", "refused: line 1: no column Time\n",
          NULL},
     };
@@ -453,6 +519,9 @@ static const struct figures *roofs_of(const char *text)
     ",,L1,L1,L2,L2,L3,L3,DRAM,DRAM,FP,FP,FP FMA,FP_FMA\n" \
     "Date,ISA\n"
 
+#define NAME_OF_80 \
+    "a name of 80 bytes: one more than the most of an ISA_ precision and FP Inst_ row"
+
 TEST(roofs)
 {
     static const struct {
@@ -467,6 +536,10 @@ TEST(roofs)
          "ERT, roofs of ERT on ,  sp update\nL9 0 \nunknown sp x6, 0: L9 update 3e+09 best 4e+09; measured "
          "with 1 thread, the "
          "bandwidths with 6\n"},
+        {ERT("[\"L1\", 2]", "[\"HP\", 1]",
+             ", \"metadata\": {\"MPI_PROCS\": 1e6, \"OPENMP_THREADS\": 1}"),
+         "ERT, roofs of ERT on ,  hp update\nL1 0 \nunknown hp x1000000, 0: L1 update 2e+09 best 1e+09; "
+         "measured with 1 thread, the bandwidths with 1000000\n"},
         {ERT("[\"L1\", 1e-9]", "[\"HP\", 1e15]", ", \"metadata\": {\"MPI_PROCS\": 0.5}"),
          "ERT, roofs of ERT on ,  hp update\nL1 0 \nunknown hp x1, 0: L1 update 1 best 1e+24\n"},
         {ERT("[\"L1\", 1]", "[\"HP\", 1.01e15]", ""),
@@ -484,6 +557,16 @@ TEST(roofs)
          "1e+09 L2 2:1 2e+09 "
          "DRAM 2:1 4e+09 L1 1:0 7e+09 DRAM 1:0 4e+09 add 5e+09 fma 6.5e+09 mul 8e+09\nsse sp x2, 0: L1 1:0 "
          "7e+09 DRAM 1:0 4e+09\n"},
+        {"Name:,\"n\nm\",L1 Size:,1,L2 Size:,0,L3 Size:,0,,L1,L1,L2,L2,L3,L3,DRAM,DRAM,FP,FP,FP FMA,FP_FMA\n"
+         "Date,ISA\nt0,avx2,dp,2,2,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "CARM Tool, roofs of CARM Tool on n?m, t0 dp 2:1\nL1 1024 DRAM 0 \navx2 dp x2, 0: L1 2:1 1e+09 DRAM "
+         "2:1 4e+09 add 5e+09 fma 6e+09\n"},
+        {TOOL_ROOFS("1", "0") "t0," NAME_OF_80 ",dp,2,1,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
+        {TOOL_ROOFS("1", "0") "t0,a," NAME_OF_80 ",2,1,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
+        {TOOL_ROOFS("1", "0") "t0,a,dp,2,1,1,No,1," NAME_OF_80 ",1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"},
         {TOOL_ROOFS("1e9", "0") "t0,avx2,dp,2,2,1,No,1,add,1e-9,9,2,9,3,9,4,9,1e12,9,0,9\n",
          "CARM Tool, roofs of CARM Tool on n, t0 dp 2:1\nL1 1024000000000 L2 1024 DRAM 0 \navx2 dp x2, 0: L1 "
          "2:1 1 L2 2:1 2e+09 "

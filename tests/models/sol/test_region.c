@@ -644,6 +644,10 @@ TEST(small_graphs)
         /* an extent other than 1 is not repeated */
         {4, X("[2, 2]") VIEW("v", "expand", "[2, 2]", "[3, 2]") PART("0", "[2, 2]", "[2]")
                 READ("v, g", "[3, 2], [2]")},
+        /* columns of an odd number */
+        {6, X("[3, 3]") PART("[slice(None, None, None), 0]", "[3, 3]", "[3]")
+                LAYER("h", "select", ", raw_attributes: '[[Tensor(a), 1, 1], {}]'", "x", "[3, 3]",
+                      "h", "[3]") READ("g, h", "[3], [3]")},
         /* a slice of another number of elements than x has */
         {4, X("[4, 4]") PART("1", "[2, 4]", "[4]")
                 LAYER("h", "select", ", raw_attributes: '[[Tensor(a), 0, 3], {}]'", "x", "[4, 4]",

@@ -433,6 +433,15 @@ TEST(equations_that_do_not_fit_give_way_to_shapes)
     assert_int_equal(g->layers[1].points, 21);
     check_remarks(g, "pow (1 layer): is_real_einsum is true, but there is no equation; counted as "
                      "other operations, from the shapes.\n");
+    /* each type once, in the order of the file */
+#define UNFIT ", is_einsum_supportable: true, einsum_equation: ABC->A"
+    g = sol_parse("layers:\n" LAYER("a", "pow" UNFIT, "x", "[2]", "input", "a.o", "[2]", "", "")
+                      LAYER("b", "sin" UNFIT, "a.o", "[2]", "input", "b.o", "[2]", "", "")
+                          LAYER("c", "pow" UNFIT, "b.o", "[2]", "input", "c.o", "[2]", "", ""));
+    check_remarks(g,
+                  "pow (2 layers): the equation does not fit the shapes; other operations are "
+                  "counted from the shapes.\nsin (1 layer): the equation does not fit the shapes; "
+                  "other operations are counted from the shapes.\n");
     /* of what is no operation nobody wants it */
     g = changed("linear:", "type: linear\n    einsum_equation: MK,NK->MN\n", "type: cat\n");
     assert_int_equal(g->layers[1].macs + g->layers[1].points, 0);
@@ -469,6 +478,9 @@ TEST(readers_of_a_split_get_a_piece_each)
                           OP("c", "s.Output", "[4]", "c.o"));
     assert_int_equal(read_by(g, 2), read_by(g, 3));
     check_remarks(g, "");
+    g = sol_parse("layers:\n" SPLIT("s.Output, s.Output_1, s.Output_2")
+                      OP("a", "s.Output_1", "[2]", "a.o") OP("b", "s.Output", "[2]", "b.o"));
+    assert_int_equal(g->renamed, 0);
     g = sol_parse("layers:\n" SPLIT("p, q, r") OP("a", "p", "[4]", "a.o")
                       OP("b", "p", "[4]", "b.o"));
     assert_int_equal(read_by(g, 1), read_by(g, 2));
