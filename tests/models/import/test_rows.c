@@ -457,6 +457,7 @@ TEST(carm_tool)
          "e: x1 isa sse precision sp by CARM Tool SDE; the CARM Tool found no arithmetic intensity, so its "
          "bytes are unknown\n",
          NULL},
+        {TOOL "d,,a,,,,0.5,2,9,0.5\n", "a: flops 1e+09 bytes 2e+09 s 0.5 x0 by CARM Tool\n", NULL},
         {TOOL "d,,a,,,1s,1,1,1,1\n", "refused: line 2: Threads is '1s', not a plain number\n",
          NULL},
         {TOOL "d,,a,,,1,1s,1,1,1\n", "refused: line 2: AI is '1s', not a plain number\n", NULL},
@@ -481,6 +482,7 @@ static const struct figures *roofs_of(const char *text)
     put(rows, "%s, %s on %s, %s %s %s\n", m->roofs_of, m->machine.cpu, m->machine.hostname,
         m->created, m->config.precision, m->config.ldst);
     for (size_t i = 0; i < m->nlevels; i++) {
+        assert_int_equal(m->levels[i].knee_bytes, 0);
         put(rows, "%s %llu%s ", m->levels[i].level, (unsigned long long)m->levels[i].os_size_bytes,
             m->levels[i].resolved ? "" : " unresolved");
     }
@@ -536,6 +538,20 @@ TEST(roofs)
          "ERT, roofs of ERT on ,  sp update\nL9 0 \nunknown sp x6, 0: L9 update 3e+09 best 4e+09; measured "
          "with 1 thread, the "
          "bandwidths with 6\n"},
+        {ERT("", "[\"HP\", 1]", ""),
+         "refused: line 1: ERT's file needs empirical.gbytes.data and empirical.gflops.data\n"},
+        {ERT("[\"L1\", 1]", "", ""),
+         "refused: line 1: ERT's file needs empirical.gbytes.data and empirical.gflops.data\n"},
+        {ERT("[5, 1]", "[\"HP\", 1]", ""),
+         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
+        {ERT("[\"L1\", 2]", "[\"HP\", 1]", ", \"metadata\": {\"MPI_PROCS\": 100}"),
+         "ERT, roofs of ERT on ,  hp update\nL1 0 \nunknown hp x100, 0: L1 update 2e+09 best 1e+09; "
+         "measured with 1 thread, the bandwidths with 100\n"},
+        {"{\"spec\": {}, \"empirical\": {\"metadata\": {\"HOSTNAME\": \"h\\ni\", \"ERT_VERSION\": \"1\\n1\"}, "
+         "\"gbytes\": {\"data\": [[\"L1\", 2]]}, \"gflops\": {\"data\": [[\"HP\", 1]], "
+         "\"metadata\": {\"OPENMP_THREADS\": 100}}}}",
+         "ERT 1?1, roofs of ERT 1?1 on h?i,  hp update\nL1 0 \nunknown hp x1, 0: L1 update 2e+09 best 1e+09; "
+         "measured with 100 threads, the bandwidths with 1\n"},
         {ERT("[\"L1\", 2]", "[\"HP\", 1]",
              ", \"metadata\": {\"MPI_PROCS\": 1e6, \"OPENMP_THREADS\": 1}"),
          "ERT, roofs of ERT on ,  hp update\nL1 0 \nunknown hp x1000000, 0: L1 update 2e+09 best 1e+09; "

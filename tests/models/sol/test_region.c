@@ -6,6 +6,121 @@
 #include "tests/models/random.h"
 #include "tests/unit.h"
 
+/* Layers of graphs that are small enough to follow by hand. */
+#define LAYER(name, type, more, in, in_shapes, out, out_shapes)                               \
+    "  " name ": {type: " type ", is_real_einsum: false" more ", tensor_names: {inputs: [" in \
+    "], outputs: [" out "]}, tensor_shapes: {inputs: [" in_shapes "], outputs: [" out_shapes  \
+    "]}}\n"
+#define X(shape)                    "layers:\n" LAYER("x", "start", "", "", "", "x", shape)
+#define VIEW(name, type, in, shape) LAYER(name, type, "", "x", in, name, shape)
+#define ORDER(type, equation, in, out) \
+    LAYER("v", type, ", einsum_equation: " equation, "x", in, "v", out)
+#define PIECES(type, of, shape, shapes) LAYER("c", type, "", of, shape, "p, q", shapes)
+#define PART(which, in, out) \
+    LAYER("g", "__getitem__", ", raw_attributes: '[[Tensor(a), " which "], {}]'", "x", in, "g", out)
+#define READ(tensors, shapes) LAYER("s", "topk", "", tensors, shapes, "s", "[1]") /* writes one */
+/* Half of the rows of a view of a square, and half of the square */
+#define SQUARE(type, equation, half)                 \
+    X("[4, 4]")                                      \
+    ORDER(type, equation, "[4, 4]", "[4, 4]")        \
+    PIECES("chunk", "v", "[4, 4]", "[2, 4], [2, 4]") \
+    PART(half, "[4, 4]", "[2, 4]") READ("p, g", "[2, 4], [2, 4]")
+#define ROWS "slice(0, 2, None)"
+
+/* The elements of x that are read, as far as they are certain. */
+TEST(small_graphs)
+{
+    static const struct {
+        uint64_t elements;
+        const char *text;
+    } rows[] = {
+        /* columns and rows: whoever takes one for the other counts too much or too little */
+        {12, SQUARE("t", "AB->AB", ROWS)},
+        {12, SQUARE("transpose", "AB->BA", ROWS)},
+        {12, SQUARE("transpose", "AB->AB", ROWS)},
+        {12, SQUARE("permute", "A09Z->ZA09", ROWS)},
+        {8, SQUARE("permute", "AB->AB", ROWS)},
+        {8, SQUARE("movedim", "''", ROWS)}, /* not told: 12 or 8 */
+        {8, SQUARE("t", "AB->AB", "[slice(None, None, None), slice(0, 2, None)]")},
+        /* equations that are none of the dimensions say nothing */
+        {8, SQUARE("permute", "AB->B", ROWS)},
+        {8, SQUARE("permute", "AB->BAC", ROWS)},
+        {8, SQUARE("permute", "AB->BC", ROWS)},
+        {8, SQUARE("permute", "A->B", ROWS)},
+        /* the only order that the shapes allow */
+        {6, X("[2, 4]") ORDER("permute", "''", "[2, 4]", "[4, 2]")
+                PIECES("chunk", "v", "[4, 2]", "[2, 2], [2, 2]") PART("0", "[2, 4]", "[4]")
+                    READ("p, g", "[2, 2], [4]")},
+        {6, X("[1, 2, 4]") ORDER("permute", "ABC->CAB", "[1, 2, 4]", "[4, 2, 1]")
+                PIECES("chunk", "v", "[4, 2, 1]", "[2, 2, 1], [2, 2, 1]")
+                    PART("[0, 0]", "[1, 2, 4]", "[4]") READ("p, g", "[2, 2, 1], [4]")},
+        {6, X("[1, 2, 1, 4]") ORDER("permute", "''", "[1, 2, 1, 4]", "[4, 1, 2, 1]")
+                PIECES("chunk", "v", "[4, 1, 2, 1]", "[2, 1, 2, 1], [2, 1, 2, 1]")
+                    PART("[0, 0]", "[1, 2, 1, 4]", "[1, 4]") READ("p, g", "[2, 1, 2, 1], [1, 4]")},
+        /* two of three equal dimensions are exchanged: which is not told */
+        {4, X("[2, 2, 2]") ORDER("transpose", "ABC->ABC", "[2, 2, 2]", "[2, 2, 2]")
+                PIECES("chunk", "v", "[2, 2, 2]", "[1, 2, 2], [1, 2, 2]")
+                    PART("0", "[2, 2, 2]", "[2, 2]") READ("p, g", "[1, 2, 2], [2, 2]")},
+        {8, X("[8]") ORDER("t", "A->A", "[8]", "[8]") PIECES("chunk", "v", "[8]", "[4], [4]")
+                PART("slice(4, 8, None)", "[8]", "[4]") READ("p, g", "[4], [4]")},
+        /* another rank: in some order */
+        {8, X("[4, 4]") ORDER("permute", "''", "[4, 4]", "[16]")
+                PIECES("chunk", "v", "[16]", "[8], [8]")
+                    PART("slice(2, 4, None)", "[4, 4]", "[2, 4]") READ("p, g", "[8], [2, 4]")},
+        /* parts in some order: the set is known, not where its elements are */
+        {4, X("[4, 2]") PIECES("chunk", "x", "[4, 2]", "[2, 2], [2, 2]") LAYER(
+                "v", "movedim", "", "p", "[2, 2]", "v", "[2, 2]") READ("p, v", "[2, 2], [2, 2]")},
+        {8, X("[4, 2]") PIECES("chunk", "x", "[4, 2]", "[2, 2], [2, 2]") LAYER(
+                "v", "movedim", "", "p", "[2, 2]", "v", "[2, 2]") READ("q, v", "[2, 2], [2, 2]")},
+        {8, X("[4, 4]") VIEW("v", "movedim", "[4, 4]", "[4, 4]")
+                PIECES("chunk", "v", "[4, 4]", "[2, 4], [2, 4]")
+                    LAYER("d", "chunk", "", "v", "[4, 4]", "y, z", "[2, 4], [2, 4]")
+                        READ("p, z", "[2, 4], [2, 4]")},
+        /* pieces of no dimension: no two have an element in common */
+        {8, X("[2, 4]") PIECES("split", "x", "[2, 4]", "[3], [5]") READ("p, q", "[3], [5]")},
+        {2, X("[2, 1]") VIEW("v", "expand", "[2, 1]", "[2, 4]")
+                PIECES("split", "v", "[2, 4]", "[3], [5]") READ("p, q", "[3], [5]")},
+        /* pieces of either dimension */
+        {2, X("[2, 2]") PIECES("unbind", "x", "[2, 2]", "[2], [2]") PART("1", "[2, 2]", "[2]")
+                READ("p, g", "[2], [2]")},
+        {4, X("[2, 3]") PIECES("unbind", "x", "[2, 3]", "[3], [3]")
+                PART("[slice(None, None, None), 2]", "[2, 3]", "[2]") READ("p, g", "[3], [2]")},
+        /* more than the tensor has are no pieces of it */
+        {6, X("[4, 2]") PIECES("split", "x", "[4, 2]", "[3, 2], [2, 2]")
+                READ("p, q", "[3, 2], [2, 2]")},
+        /* one piece is the first */
+        {4, X("[4, 2]") VIEW("v", "Split", "[4, 2]", "[1, 2]") PART("1", "[4, 2]", "[2]")
+                READ("v, g", "[1, 2], [2]")},
+        {4, X("[4, 2]") VIEW("v", "tensor_split", "[4, 2]", "[1, 2]") PART("1", "[4, 2]", "[2]")
+                READ("v, g", "[1, 2], [2]")},
+        {2, X("[4, 2]") VIEW("v", "view", "[4, 2]", "[1, 2]") PART("1", "[4, 2]", "[2]")
+                READ("v, g", "[1, 2], [2]")},
+        /* an extent other than 1 is not repeated */
+        {4, X("[2, 2]") VIEW("v", "expand", "[2, 2]", "[3, 2]") PART("0", "[2, 2]", "[2]")
+                READ("v, g", "[3, 2], [2]")},
+        /* columns of an odd number */
+        {6, X("[3, 3]") PART("[slice(None, None, None), 0]", "[3, 3]", "[3]")
+                LAYER("h", "select", ", raw_attributes: '[[Tensor(a), 1, 1], {}]'", "x", "[3, 3]",
+                      "h", "[3]") READ("g, h", "[3], [3]")},
+        /* a slice of another number of elements than x has */
+        {4, X("[4, 4]") PART("1", "[2, 4]", "[4]")
+                LAYER("h", "select", ", raw_attributes: '[[Tensor(a), 0, 3], {}]'", "x", "[4, 4]",
+                      "h", "[4]") READ("g, h", "[4], [4]")},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_sol_graph *graph = NULL;
+        struct carm_sol_analysis *analysis = NULL;
+        assert_ok(carm_sol_graph_parse(rows[i].text, strlen(rows[i].text), "g", &graph, &err));
+        assert_ok(carm_sol_analyse(graph, &analysis, &err));
+        fail_if(analysis->total.external != rows[i].elements + 1, "%ju, not %ju:\n%s",
+                (uintmax_t)analysis->total.external - 1, (uintmax_t)rows[i].elements, rows[i].text);
+        carm_sol_analysis_close(analysis);
+        carm_sol_graph_close(graph);
+    }
+}
+
+/* ---- random graphs ---- */
+
 enum {
     DIMS = 4,
     ELEMENTS = 512,
@@ -550,117 +665,4 @@ TEST(fused_is_never_more)
     print_message("exact: %d of %d\n", exact, GRAPHS);
     assert_true(exact > GRAPHS * 9 / 10);
     free(w);
-}
-
-/* Layers of graphs that are small enough to follow by hand. */
-#define LAYER(name, type, more, in, in_shapes, out, out_shapes)                               \
-    "  " name ": {type: " type ", is_real_einsum: false" more ", tensor_names: {inputs: [" in \
-    "], outputs: [" out "]}, tensor_shapes: {inputs: [" in_shapes "], outputs: [" out_shapes  \
-    "]}}\n"
-#define X(shape)                    "layers:\n" LAYER("x", "start", "", "", "", "x", shape)
-#define VIEW(name, type, in, shape) LAYER(name, type, "", "x", in, name, shape)
-#define ORDER(type, equation, in, out) \
-    LAYER("v", type, ", einsum_equation: " equation, "x", in, "v", out)
-#define PIECES(type, of, shape, shapes) LAYER("c", type, "", of, shape, "p, q", shapes)
-#define PART(which, in, out) \
-    LAYER("g", "__getitem__", ", raw_attributes: '[[Tensor(a), " which "], {}]'", "x", in, "g", out)
-#define READ(tensors, shapes) LAYER("s", "topk", "", tensors, shapes, "s", "[1]") /* writes one */
-/* Half of the rows of a view of a square, and half of the square */
-#define SQUARE(type, equation, half)                 \
-    X("[4, 4]")                                      \
-    ORDER(type, equation, "[4, 4]", "[4, 4]")        \
-    PIECES("chunk", "v", "[4, 4]", "[2, 4], [2, 4]") \
-    PART(half, "[4, 4]", "[2, 4]") READ("p, g", "[2, 4], [2, 4]")
-#define ROWS "slice(0, 2, None)"
-
-/* The elements of x that are read, as far as they are certain. */
-TEST(small_graphs)
-{
-    static const struct {
-        uint64_t elements;
-        const char *text;
-    } rows[] = {
-        /* columns and rows: whoever takes one for the other counts too much or too little */
-        {12, SQUARE("t", "AB->AB", ROWS)},
-        {12, SQUARE("transpose", "AB->BA", ROWS)},
-        {12, SQUARE("transpose", "AB->AB", ROWS)},
-        {12, SQUARE("permute", "A09Z->ZA09", ROWS)},
-        {8, SQUARE("permute", "AB->AB", ROWS)},
-        {8, SQUARE("movedim", "''", ROWS)}, /* not told: 12 or 8 */
-        {8, SQUARE("t", "AB->AB", "[slice(None, None, None), slice(0, 2, None)]")},
-        /* equations that are none of the dimensions say nothing */
-        {8, SQUARE("permute", "AB->B", ROWS)},
-        {8, SQUARE("permute", "AB->BAC", ROWS)},
-        {8, SQUARE("permute", "AB->BC", ROWS)},
-        {8, SQUARE("permute", "A->B", ROWS)},
-        /* the only order that the shapes allow */
-        {6, X("[2, 4]") ORDER("permute", "''", "[2, 4]", "[4, 2]")
-                PIECES("chunk", "v", "[4, 2]", "[2, 2], [2, 2]") PART("0", "[2, 4]", "[4]")
-                    READ("p, g", "[2, 2], [4]")},
-        {6, X("[1, 2, 4]") ORDER("permute", "ABC->CAB", "[1, 2, 4]", "[4, 2, 1]")
-                PIECES("chunk", "v", "[4, 2, 1]", "[2, 2, 1], [2, 2, 1]")
-                    PART("[0, 0]", "[1, 2, 4]", "[4]") READ("p, g", "[2, 2, 1], [4]")},
-        {6, X("[1, 2, 1, 4]") ORDER("permute", "''", "[1, 2, 1, 4]", "[4, 1, 2, 1]")
-                PIECES("chunk", "v", "[4, 1, 2, 1]", "[2, 1, 2, 1], [2, 1, 2, 1]")
-                    PART("[0, 0]", "[1, 2, 1, 4]", "[1, 4]") READ("p, g", "[2, 1, 2, 1], [1, 4]")},
-        /* two of three equal dimensions are exchanged: which is not told */
-        {4, X("[2, 2, 2]") ORDER("transpose", "ABC->ABC", "[2, 2, 2]", "[2, 2, 2]")
-                PIECES("chunk", "v", "[2, 2, 2]", "[1, 2, 2], [1, 2, 2]")
-                    PART("0", "[2, 2, 2]", "[2, 2]") READ("p, g", "[1, 2, 2], [2, 2]")},
-        {8, X("[8]") ORDER("t", "A->A", "[8]", "[8]") PIECES("chunk", "v", "[8]", "[4], [4]")
-                PART("slice(4, 8, None)", "[8]", "[4]") READ("p, g", "[4], [4]")},
-        /* another rank: in some order */
-        {8, X("[4, 4]") ORDER("permute", "''", "[4, 4]", "[16]")
-                PIECES("chunk", "v", "[16]", "[8], [8]")
-                    PART("slice(2, 4, None)", "[4, 4]", "[2, 4]") READ("p, g", "[8], [2, 4]")},
-        /* parts in some order: the set is known, not where its elements are */
-        {4, X("[4, 2]") PIECES("chunk", "x", "[4, 2]", "[2, 2], [2, 2]") LAYER(
-                "v", "movedim", "", "p", "[2, 2]", "v", "[2, 2]") READ("p, v", "[2, 2], [2, 2]")},
-        {8, X("[4, 2]") PIECES("chunk", "x", "[4, 2]", "[2, 2], [2, 2]") LAYER(
-                "v", "movedim", "", "p", "[2, 2]", "v", "[2, 2]") READ("q, v", "[2, 2], [2, 2]")},
-        {8, X("[4, 4]") VIEW("v", "movedim", "[4, 4]", "[4, 4]")
-                PIECES("chunk", "v", "[4, 4]", "[2, 4], [2, 4]")
-                    LAYER("d", "chunk", "", "v", "[4, 4]", "y, z", "[2, 4], [2, 4]")
-                        READ("p, z", "[2, 4], [2, 4]")},
-        /* pieces of no dimension: no two have an element in common */
-        {8, X("[2, 4]") PIECES("split", "x", "[2, 4]", "[3], [5]") READ("p, q", "[3], [5]")},
-        {2, X("[2, 1]") VIEW("v", "expand", "[2, 1]", "[2, 4]")
-                PIECES("split", "v", "[2, 4]", "[3], [5]") READ("p, q", "[3], [5]")},
-        /* pieces of either dimension */
-        {2, X("[2, 2]") PIECES("unbind", "x", "[2, 2]", "[2], [2]") PART("1", "[2, 2]", "[2]")
-                READ("p, g", "[2], [2]")},
-        {4, X("[2, 3]") PIECES("unbind", "x", "[2, 3]", "[3], [3]")
-                PART("[slice(None, None, None), 2]", "[2, 3]", "[2]") READ("p, g", "[3], [2]")},
-        /* more than the tensor has are no pieces of it */
-        {6, X("[4, 2]") PIECES("split", "x", "[4, 2]", "[3, 2], [2, 2]")
-                READ("p, q", "[3, 2], [2, 2]")},
-        /* one piece is the first */
-        {4, X("[4, 2]") VIEW("v", "Split", "[4, 2]", "[1, 2]") PART("1", "[4, 2]", "[2]")
-                READ("v, g", "[1, 2], [2]")},
-        {4, X("[4, 2]") VIEW("v", "tensor_split", "[4, 2]", "[1, 2]") PART("1", "[4, 2]", "[2]")
-                READ("v, g", "[1, 2], [2]")},
-        {2, X("[4, 2]") VIEW("v", "view", "[4, 2]", "[1, 2]") PART("1", "[4, 2]", "[2]")
-                READ("v, g", "[1, 2], [2]")},
-        /* an extent other than 1 is not repeated */
-        {4, X("[2, 2]") VIEW("v", "expand", "[2, 2]", "[3, 2]") PART("0", "[2, 2]", "[2]")
-                READ("v, g", "[3, 2], [2]")},
-        /* columns of an odd number */
-        {6, X("[3, 3]") PART("[slice(None, None, None), 0]", "[3, 3]", "[3]")
-                LAYER("h", "select", ", raw_attributes: '[[Tensor(a), 1, 1], {}]'", "x", "[3, 3]",
-                      "h", "[3]") READ("g, h", "[3], [3]")},
-        /* a slice of another number of elements than x has */
-        {4, X("[4, 4]") PART("1", "[2, 4]", "[4]")
-                LAYER("h", "select", ", raw_attributes: '[[Tensor(a), 0, 3], {}]'", "x", "[4, 4]",
-                      "h", "[4]") READ("g, h", "[4], [4]")},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct carm_sol_graph *graph = NULL;
-        struct carm_sol_analysis *analysis = NULL;
-        assert_ok(carm_sol_graph_parse(rows[i].text, strlen(rows[i].text), "g", &graph, &err));
-        assert_ok(carm_sol_analyse(graph, &analysis, &err));
-        fail_if(analysis->total.external != rows[i].elements + 1, "%ju, not %ju:\n%s",
-                (uintmax_t)analysis->total.external - 1, (uintmax_t)rows[i].elements, rows[i].text);
-        carm_sol_analysis_close(analysis);
-        carm_sol_graph_close(graph);
-    }
 }
