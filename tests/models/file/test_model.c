@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "models/file/cut.h"
 #include "models/file/model.h"
 #include "models/file/share.h"
 #include "tests/folder.h"
@@ -262,6 +263,32 @@ TEST(refuses_cut_text)
     }
     assert_non_null(strstr(err.text, "the file ends too early"));
     refuse_text("[]", 2, "m.json: is not a JSON object");
+}
+
+/* A text without its details, and "" for what is no model. */
+TEST(cuts)
+{
+    static const char *const texts[][2] = {
+        {" { } ", "{}"},
+        {"{\"roofs\" : [ {\"isa\": \"a\", \"x\": {}}, {} ], \"x\": [1, {}], \"machine\": {\"cores\": 2 } }",
+         "{\"roofs\":[{\"isa\":\"a\"},{}],\"machine\":{\"cores\":2}}"},
+        {"{\"curves\": [1], \"roofs\": []}", "{\"roofs\":[]}"},
+        {"{\"roofs\": {}}", ""},
+        {"{\"roofs\": [1]}", ""},
+        {"{\"roofs\": [{}}", ""},
+        {"{\"roofs\": []", ""},
+        {"{\"machine\": 1}", ""},
+        {"{\"machine\": {\"cores\": }}", ""},
+        {"{\"x\": }", ""},
+        {"{} 1", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char cut[200] = "";
+        const size_t n = carm_table_cut(&carm_model_table, texts[i][0], strlen(texts[i][0]), cut);
+        cut[n] = '\0';
+        assert_string_equal(cut, texts[i][1]);
+    }
 }
 
 TEST(refuses_files)
