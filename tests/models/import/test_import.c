@@ -241,7 +241,7 @@ TEST(refusals)
         {GB("\"real_time\": 0x1p3, \"time_unit\": \"s\""), "real_time is no number"},
         {"{\"context\": {}, \"benchmarks\": [{\"name\": \"a\\ud800\"}]}", "no JSON"},
         {"{\"results\": [{\"command\": \"a\", \"times\": [1 2]}]}", "no JSON"},
-        {"{\"results\": [{\"mean\": 1}]}", "a result without a command"},
+        {"{\"results\": [\n{\"mean\": 1}]}", "line 2: a result without a command"},
         {"{\"results\": [{\"command\": \"a\", \"times\": [1, 0]}]}",
          "time 2 is no number of seconds"},
         {"{\"results\": [{\"command\": \"a\", \"measurements\": [{\"time_wall_clock\": {\"value\": 1, "

@@ -107,29 +107,31 @@ TEST(google)
     static const struct file files[] = {
         /* members of a benchmark, its units of time */
         {GOOGLE(
-             "\"host_name\": \"node1\"",
+             "\"host_name\": \"node\\n1\"",
              "{\"name\": \"a\", \"real_time\": 2, \"time_unit\": \"ns\", \"threads\": 3, \"flops\": 5, "
              "\"bytes\": 7, \"dram_bytes\": 11},"
              "{\"name\": \"b\", \"real_time\": 2, \"time_unit\": \"us\", \"flops\": 5},"
-             "{\"name\": \"c\", \"real_time\": 2, \"time_unit\": \"ms\", \"bytes\": 7},"
+             "{\"name\": \"c\", \"real_time\": 2, \"time_unit\": \"ms\", \"bytes\": 0},"
              "{\"name\": \"d\", \"real_time\": 2, \"time_unit\": \"s\"}"),
-         "a: flops 5 bytes 7 dram 11 s 2e-09 x3 by Google Benchmark on node1\n"
-         "b: flops 5 s 2e-06 x0 by Google Benchmark on node1; the benchmark has no counter named bytes\n"
-         "c: bytes 7 s 0.002 x0 by Google Benchmark on node1; the benchmark has no counter named flops\n"
-         "d: s 2 x0 by Google Benchmark on node1; the benchmark has no counter named flops, and none named bytes\n",
+         "a: flops 5 bytes 7 dram 11 s 2e-09 x3 by Google Benchmark on node?1\n"
+         "b: flops 5 s 2e-06 x0 by Google Benchmark on node?1; the benchmark has no counter named bytes\n"
+         "c: bytes 0 s 0.002 x0 by Google Benchmark on node?1; the benchmark has no counter named flops\n"
+         "d: s 2 x0 by Google Benchmark on node?1; the benchmark has no counter named flops, and none named bytes\n",
          NULL},
         /* rates are for each second of a processor, or of real time where the name says so */
         {GOOGLE(
              "",
              "{\"name\": \"a\", \"real_time\": 4, \"cpu_time\": 2, \"time_unit\": \"s\", "
-             "\"flops_per_second\": 10, \"bytes_per_second\": 100, \"dram_bytes_per_second\": 1000},"
+             "\"flops_per_second\": 10, \"bytes_per_second\": 100, \"dram_bytes_per_second\": 0.5},"
              "{\"name\": \"a/manual_time\", \"real_time\": 4, \"cpu_time\": 2, \"time_unit\": \"s\", "
              "\"flops_per_second\": 10, \"bytes\": 0, \"bytes_per_second\": 9},"
              "{\"name\": \"a/real_time\", \"real_time\": 4, \"cpu_time\": 2, \"time_unit\": \"s\", "
-             "\"flops_per_second\": 0, \"bytes_per_second\": 100}"),
-         "a: flops 20 bytes 200 dram 2000 s 4 x0 by Google Benchmark\n"
+             "\"flops_per_second\": 0, \"bytes_per_second\": 100},"
+             "{\"name\": \"b\", \"real_time\": 4, \"time_unit\": \"s\", \"flops_per_second\": 10, \"bytes\": 1}"),
+         "a: flops 20 bytes 200 dram 1 s 4 x0 by Google Benchmark\n"
          "a/manual_time: flops 40 bytes 0 s 4 x0 by Google Benchmark\n"
-         "a/real_time: flops 0 bytes 400 s 4 x0 by Google Benchmark\n",
+         "a/real_time: flops 0 bytes 400 s 4 x0 by Google Benchmark\n"
+         "b: bytes 1 s 4 x0 by Google Benchmark; the benchmark has no counter named flops\n",
          NULL},
         {"{\"context\": {}, \"benchmarks\": [\n{\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"s\"}, \n"
          "{\"real_time\": 1}]}",
@@ -178,6 +180,7 @@ TEST(google)
         /* old files: an aggregate is known by its name, which is more than its end */
         {GOOGLE(
              "",
+             "{\"name\": \"a_mean\", \"real_time\": 1, \"time_unit\": \"s\"},"
              "{\"name\": \"a_cv\", \"real_time\": 1, \"time_unit\": \"s\"},"
              "{\"name\": \"a_BigO\", \"real_time\": 1, \"time_unit\": \"s\"},"
              "{\"name\": \"a_RMS\", \"real_time\": 1, \"time_unit\": \"s\"},"

@@ -160,29 +160,51 @@ TEST(refusals)
                                     "9223372036854775807 in digits");
 }
 
+/* Below each other, and all in the first line. */
 TEST(members_that_do_not_agree)
 {
-    refuse(TOTAL "  flops: 21\n", "a.yaml, line 5: total: flops is 21, not 2 x macs = 2 x 10");
-    refuse(TOTAL "  flops: 22\n", "a.yaml, line 5: total: flops is 22, not 2 x macs = 2 x 10");
+    static const char *const rows[][3] = {
+        {"flops: 21", "", "flops is 21, not 2 x macs = 2 x 10"},
+        {"flops: 22", "", "flops is 22, not 2 x macs = 2 x 10"},
+        {"fused_prefetched_elements: 21", "",
+         "fused_prefetched_elements is 21, more than the 20 of fused_elements, which it is a part of"},
+        {"weight_elements: 21", "",
+         "weight_elements is 21, more than the 20 of fused_elements, which it is a part of"},
+        {"model_io_elements: 31", "",
+         "model_io_elements is 31, more than the 30 of unfused_elements, which it is a part of"},
+        {"intermediate_elements: 11", "",
+         "fused_elements 20 and intermediate_elements 11 sum to more than unfused_elements 30"},
+        {"input_elements: 20", "output_elements: 11",
+         "input_elements 20 and output_elements 11 do not sum to unfused_elements 30"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[256], message[256];
+        (void)snprintf(text, sizeof text, TOTAL "  %s\n  %s\n", rows[i][0], rows[i][1]);
+        (void)snprintf(message, sizeof message, "a.yaml, line 5: total: %s", rows[i][2]);
+        refuse(text, message);
+        (void)snprintf(text, sizeof text,
+                       "total: {macs: 10, unfused_elements: 30, fused_elements: 20, %s, %s}\n",
+                       rows[i][0], rows[i][1]);
+        (void)snprintf(message, sizeof message, "a.yaml, line 1: total: %s", rows[i][2]);
+        refuse(text, message);
+    }
     refuse("total:\n  macs: 1\n  unfused_elements: 1\n  fused_elements: 2\n",
            "a.yaml, line 4: total: fused_elements is 2, more than the 1 of unfused_elements, which "
            "it is a part of");
-    refuse(TOTAL "  fused_prefetched_elements: 21\n",
-           "a.yaml, line 5: total: fused_prefetched_elements is 21, more than the 20 of "
-           "fused_elements, which it is a part of");
-    refuse(
-        TOTAL "  weight_elements: 21\n",
-        "a.yaml, line 5: total: weight_elements is 21, more than the 20 of fused_elements, which "
-        "it is a part of");
-    refuse(TOTAL "  model_io_elements: 31\n",
-           "a.yaml, line 5: total: model_io_elements is 31, more than the 30 of unfused_elements, "
-           "which it is a part of");
-    refuse(TOTAL "  intermediate_elements: 11\n",
-           "a.yaml, line 5: total: fused_elements 20 and intermediate_elements 11 sum to more than "
-           "unfused_elements 30");
-    refuse(TOTAL "  input_elements: 20\n  output_elements: 11\n",
-           "a.yaml, line 5: total: input_elements 20 and output_elements 11 do not sum to "
-           "unfused_elements 30");
+    const struct carm_sol_analysis *a = parse(
+        "{total: {macs: 10, flops: 20, other_ops: 7, unfused_elements: 30, fused_elements: 20, "
+        "fused_prefetched_elements: 15, model_io_elements: 16, intermediate_elements: 8, "
+        "input_elements: 25, output_elements: 5, weight_elements: 3}, layers: {a: {macs: 10, "
+        "unfused_elements: 30, fused_elements: 20, other_ops: 7, intermediate_elements: 8}}}\n");
+    assert_int_equal(a->prefetched, 15);
+    assert_int_equal(a->model_io, 16);
+    assert_int_equal(a->total.other, 7);
+    assert_int_equal(a->total.intermediate, 8);
+    assert_int_equal(a->total.repeated, 2);
+    assert_int_equal(a->total.input, 25);
+    assert_int_equal(a->total.output, 5);
+    assert_int_equal(a->total.weight, 3);
+    assert_int_equal(a->layers[0].intermediate, 8);
 }
 
 #define LAYER(name, macs, unfused, fused) \
