@@ -25,7 +25,7 @@
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
 
-enum { THREADS = 4, LEVELS = 4 };
+enum { THREADS = 4, LEVELS = 4, MOST = 32 /* threads of any machine */ };
 
 static const char machine[] = "pack:1 numa:1 l3:1(size=8388608) core:4 l2:1(size=1048576) "
                               "l1:1(size=49152) pu:1";
@@ -445,7 +445,7 @@ int carm_team_open_sized(struct carm_team **out, const struct carm_topo *topo,
     }
     struct carm_team *team = calloc(1, sizeof *team);
     assert_non_null(team);
-    assert_true(n >= 1 && n <= THREADS);
+    assert_true(n >= 1 && n <= MOST);
     *team =
         (struct carm_team){.topo = topo, .clock = clock, .n = n, .size = n, .max_reps = max_reps};
     team->workers = calloc((size_t)n, sizeof *team->workers);
@@ -464,8 +464,8 @@ int carm_team_open(struct carm_team **out, const struct carm_topo *topo,
                    const struct carm_clock *clock, int n, size_t bytes_per_thread, size_t max_reps,
                    struct carm_err *failure)
 {
-    size_t bytes[THREADS];
-    for (int i = 0; i < THREADS; i++) {
+    size_t bytes[MOST];
+    for (int i = 0; i < MOST; i++) {
         bytes[i] = bytes_per_thread;
     }
     return carm_team_open_sized(out, topo, clock, n, bytes, max_reps, failure);

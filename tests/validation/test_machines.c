@@ -295,13 +295,14 @@ static void put_model(const struct carm_model *m)
             const double planted = p->working_set_bytes
                                        ? planted_memory(p->code, p->working_set_bytes, p->threads)
                                        : planted_compute(p->code, p->threads);
-            (void)fprintf(text, "%d: %.5g of planted", p->threads,
+            (void)fprintf(text, "%s%d: %.5g of planted", k ? "; " : "", p->threads,
                           beside(p->rate, planted, p->threads, p->disturbed));
             put_interval(p->rate, p->ci95, NULL);
-            (void)fprintf(text, " by %s, set %llu", p->code,
-                          (unsigned long long)p->working_set_bytes);
-            put_note(p->disturbed, "");
+            (void)fprintf(text, " by %s, set %llu%s", p->code,
+                          (unsigned long long)p->working_set_bytes,
+                          p->disturbed ? " DISTURBED" : "");
         }
+        (void)fputs("\n", text);
     }
     for (size_t i = 0; i < m->nscaling_units; i++) {
         (void)fprintf(text, "place %s: %d threads\n", m->scaling_units[i].place,
@@ -505,7 +506,8 @@ TEST(four_cores)
                   .scaling = "yes"},
         .validate = {.ops = "fma", .threads = "4", .levels = "L2,DRAM", .reps = "512"},
         .again = true,
-        .noise = 0.006});
+        .noise = 0.006,
+        .slow = 0.98});
 }
 
 /* Two cores of two hardware threads each, with vectors of 64 bytes, quick. */
@@ -700,6 +702,22 @@ TEST(two_kinds_of_cores)
         .noise = 0.01});
 }
 
+/* Two sockets of 16 cores, and roofs of all threads alone: more numbers of threads than are measured. */
+TEST(many_cores)
+{
+    walk(&(struct shape){.name = "many_cores",
+                         .topology = "pack:2 [numa] l3:2(size=8388608) core:8 l2:1(size=1048576) "
+                                     "l1:1(size=49152) pu:1",
+                         .words = {.isa = "avx2",
+                                   .precision = "dp",
+                                   .ldst = "2:1",
+                                   .ops = "fma",
+                                   .threads = "32",
+                                   .reps = "256",
+                                   .scaling = "yes"},
+                         .brief = true});
+}
+
 /* One cache, one thread; mixtures of operations on a narrower ISA beside the widest. A validation has no time for a run. */
 TEST(one_cache)
 {
@@ -709,7 +727,8 @@ TEST(one_cache)
                                    .ops = "fma,mad,fma+add,2fma+add",
                                    .threads = "1",
                                    .reps = "4096",
-                                   .ceilings = ""},
+                                   .ceilings = "",
+                                   .scaling = "yes"},
                          .validate = {.ops = "fma", .isa = "avx2", .reps = "256"},
                          .validate_lag = 400.0,
                          .even = true,

@@ -227,7 +227,8 @@ static int measure_point(struct scaling *s, struct carm_scaling *curve, const st
     /* All rounds of a point use the windows that were chosen at its begin, perhaps in a disturbed moment: one of four
      * builds had 26% of L1's bandwidth with two threads, in all rounds within 1% */
     const double least = least_rate(curve, from, team->n, shared);
-    for (size_t i = 0; i < TRIES && !(pooled.rate >= least) && !carm_team_is_over(team); i++) {
+    for (size_t i = 0; i < TRIES && (i == 0 || !(pooled.rate >= least)) && !carm_team_is_over(team);
+         i++) {
         struct carm_series again;
         struct carm_pooled other;
         carm_series_open(&again, team, from->codes[k], set, target, shared);

@@ -25,8 +25,6 @@ static struct {
     double load;    /* cycles of a load of the chase that is laid out; 0 = it is looked at */
     double longest; /* seconds of a run of an instruction's code */
     double shared;  /* times as many cycles of divisions while all hardware threads divide */
-    double uneven;  /* times as many cycles of each third run of a chase; 0 = as many */
-    size_t chases;
 } fake;
 
 /* L1 32 KiB, L2 256 KiB, L3 2 MiB; the TLB has 64 and 1024 entries. */
@@ -90,7 +88,6 @@ double carm_latency_cycles(const struct carm_worker *worker, const struct carm_c
             fake.load = look(start);
         }
         cycles = units * fake.load * fmax(1.0, code->code.chains / most);
-        cycles *= ++fake.chases % 3 == 0 ? fmax(fake.uneven, 1.0) : 1.0;
     }
     if (seconds) {
         *seconds = cycles / hz;
@@ -330,87 +327,24 @@ TEST(accesses_side_by_side_have_their_rates)
     }
 }
 
-/* Walks of half a GiB, or what memory there is, but of no less than 256 MiB. */
-TEST(walks_through_large_tables_have_their_rates)
-{
-    static const char *const codes[] = {CARM_WALK_WIDE_LOADS, CARM_WALK_WIDE_STORES};
-    struct carm_in_flight rates[CARM_LATENCY_WIDE_RATES] = {{.level = ""}};
-    struct carm_model none = {.in_flight = rates};
-    struct carm_latency_run of = run;
-    of.model = &none;
-    of.options.memory_bytes = 256 * MIB - PAGE;
-    assert_ok(carm_latency_wide(&of, &err));
-    assert_int_equal(none.nin_flight, 0);
-    of.options.memory_bytes = 256 * MIB + 5;
-    assert_ok(carm_latency_wide(&of, &err));
-    assert_int_equal(none.nin_flight, 2);
-    for (size_t i = 0; i < 2; i++) {
-        assert_string_equal(rates[i].level, CARM_WALK);
-        assert_string_equal(rates[i].code, codes[i]);
-        assert_int_equal(rates[i].page_bytes, PAGE);
-        assert_int_equal(rates[i].working_set_bytes, 256 * MIB);
-        fail_if(!(rates[i].rate > 1e6 && rates[i].rate < 1e10), "%g/s", rates[i].rate);
-        assert_true(rates[i].ci95.lo <= rates[i].rate && rates[i].rate <= rates[i].ci95.hi);
-        free(rates[i].points);
-    }
-}
-
-/* Of four cores, each stream has two thirds of the last cache, in whole pages, and a page: 128 MiB for the chase, 3 x 2
- * for the streams, 8 for the order. */
-TEST(streams_need_memory)
-{
-    const int cores = machine.cores;
-    machine.cores = 4;
-    run.options.memory_bytes = 142 * MIB - 1;
-    assert_ok(carm_latency_loaded(&run, &err));
-    assert_int_equal(model.nloaded, 0);
-    machine.cores = 1;
-    run.options.memory_bytes = 512 * MIB;
-    assert_ok(carm_latency_loaded(&run, &err));
-    assert_int_equal(model.nloaded, 0);
-    if (machine.pus < 4) { /* enough for four threads, of which there are fewer */
-        machine.cores = 4;
-        run.options.memory_bytes = 142 * MIB;
-        assert_int_equal(carm_latency_loaded(&run, &err), -CARM_EINVAL);
-        free(model.loaded);
-        model.loaded = NULL;
-    }
-    machine.cores = cores;
-}
-
+/* By threads of this machine: streams move several times as much as the chase, which alone moves bytes without them. */
 TEST(a_load_beside_streams_has_its_latency)
 {
-    /* A third of the repetitions takes longer: by up to a half, that disturbs nothing. */
-    static const double uneven[] = {1.55, 1.45};
     skip_if(real->cores < 2, "no two cores");
-    for (size_t pass = 0; pass < 2; pass++) {
-        fake.load = 300.0;
-        fake.uneven = uneven[pass];
-        run.options.memory_bytes = 512 * MIB;
-        for (size_t i = 0; i < model.nloaded; i++) {
-            free(model.loaded[i].points);
+    fake.load = 300.0;
+    run.options.memory_bytes = 512 * MIB;
+    assert_ok(carm_latency_loaded(&run, &err));
+    assert_int_equal(model.nloaded, 3);
+    for (size_t i = 0; i < model.nloaded; i++) {
+        const struct carm_loaded *l = &model.loaded[i];
+        assert_int_equal(l->npoints, 8);
+        for (size_t k = 0; k < l->npoints; k++) {
+            assert_near(l->points[k].seconds, 300.0 / hz, 1e-15);
+            assert_true(k == 0 || l->points[k - 1].bandwidth <= l->points[k].bandwidth);
         }
-        free(model.loaded);
-        model.loaded = NULL;
-        model.nloaded = 0;
-        assert_ok(carm_latency_loaded(&run, &err));
-        assert_int_equal(model.nloaded, 3);
-        for (size_t i = 0; i < model.nloaded; i++) {
-            const struct carm_loaded *l = &model.loaded[i];
-            assert_int_equal(l->npoints, 8);
-            for (size_t k = 0; k < l->npoints; k++) {
-                assert_near(l->points[k].seconds, 300.0 / hz, 1e-15);
-                assert_near(l->points[k].ci95.lo, 300.0 / hz, 1e-15);
-                assert_near(l->points[k].ci95.hi, 300.0 / hz * uneven[pass], 1e-15);
-                assert_int_equal(l->points[k].disturbed, pass == 0);
-                assert_true(k == 0 || l->points[k - 1].bandwidth <= l->points[k].bandwidth);
-            }
-            /* streams move several times as much; without them the chase alone moves bytes */
-            assert_true(l->points[l->npoints - 1].bandwidth > 2.0 * l->points[0].bandwidth);
-            assert_near(l->points[0].bandwidth, CARM_LINE_BYTES * hz / 300.0, 1.0);
-        }
+        assert_true(l->points[l->npoints - 1].bandwidth > 2.0 * l->points[0].bandwidth);
+        assert_near(l->points[0].bandwidth, CARM_LINE_BYTES * hz / 300.0, 1.0);
     }
-    fake.uneven = 0.0;
 }
 
 /* A chase in memory that is bound to the node of this thread, and to none that the machine has. */

@@ -15,13 +15,16 @@ static const char no_cache[] = "pack:1 [numa(memory=1GB)] core:4 pu:1";
 
 static void plan(struct carm_topo *topo, const char *threads, struct carm_scaling_plan *out)
 {
-    struct carm_build_config config = {.memory_bytes = 64 * MIB, .reps = 8192};
+    struct carm_build_config config = {
+        .memory_bytes = 64 * MIB, .reps = 8192, .levels = {.n = 2, .names = {"L1", "DRAM"}}};
     struct carm_build build = {.config = &config, .topo = topo, .reps = 8192};
     assert_ok(
         carm_topo_threads(topo, threads, config.threads, CARM_LIST_MAX, &config.nthreads, &err));
     carm_build_plan_scaling(&build, out);
 }
 
+/* Seconds: 2048 repetitions of 6 us (peak), 6 (L1) and 20 (DRAM), with 1 us between them, in each run and in at most four
+ * runs more; 64 MiB that are touched at 2 GB/s; both twice where threads are spread, too. */
 TEST(first_numbers_are_places)
 {
     struct carm_topo *t = topo_of(two_sockets, NULL);
@@ -30,20 +33,24 @@ TEST(first_numbers_are_places)
     plan(t, "1,cores", &p);
     assert_int_equal(p.n, 5);
     assert_memory_equal(p.steps, sixteen, sizeof sixteen);
-    assert_true(p.spread && p.seconds > 0.0 && p.seconds < 15.0);
-    plan(t, "1,6,all", &p); /* second hardware threads where they are asked for */
+    assert_true(p.spread);
+    assert_near(p.seconds, 2 * (9 * 2048 * 35e-6 + 64 * MIB / 2e9), 1e-9);
+    plan(t, "6,all", &p); /* second hardware threads where they are asked for */
     const int all[] = {1, 2, 4, 6, 8, 16, 32};
     assert_int_equal(p.n, 7);
     assert_memory_equal(p.steps, all, sizeof all);
+    assert_near(p.seconds, 1.6560250406, 1e-9);
     t = topo_of(one_l3, NULL);
     plan(t, "1,cores", &p);
     assert_false(p.spread); /* the same CPUs */
+    assert_near(p.seconds, 0.6069944319, 1e-9);
     t = topo_of(two_sockets, NULL);
     plan(t, "1/l3", &p); /* one layout, its own */
     const int four[] = {1, 2, 4};
     assert_int_equal(p.n, 3);
     assert_memory_equal(p.steps, four, sizeof four);
     assert_false(p.spread);
+    assert_near(p.seconds, 0.3454402560, 1e-9);
 }
 
 TEST(spread_goes_round)
