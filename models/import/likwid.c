@@ -113,7 +113,7 @@ static int read_metric(struct carm_import *in, struct likwid *l, char *rest, dou
                        bool rate, double *sum, size_t line, struct carm_err *err)
 {
     double all = 0.0;
-    bool whole = l->part->threads > 0, any = false;
+    bool whole = l->part->threads > 0;
     const char *text;
     for (size_t i = 0; i < l->part->threads; i++) {
         double v;
@@ -124,11 +124,10 @@ static int read_metric(struct carm_import *in, struct likwid *l, char *rest, dou
         if (!read_value(text, &v)) {
             return carm_import_bad(in, line, err, "'%.40s' is no number of likwid's", text);
         }
-        any = true;
         whole = whole && v >= 0.0 && (!rate || l->seconds[i] > 0.0);
         all += v * scale * (rate ? l->seconds[i] : 1.0);
     }
-    *sum = whole && any ? all : -1.0;
+    *sum = whole ? all : -1.0;
     return 0;
 }
 

@@ -184,7 +184,7 @@ static int put_run(struct carm_import *in, struct stat *s, struct carm_err *err)
     if (s->n == 0) {
         return 0;
     }
-    row.seconds = s->elapsed > 0.0 ? s->elapsed : -1.0;
+    row.seconds = s->elapsed; /* 0 = unknown */
     row.counted_by = "perf stat";
     row.note = s->no_recipe.text;
     const int rc =

@@ -5,6 +5,7 @@
 
 #include "models/file/points.h"
 #include "models/file/select.h"
+#include "models/import/rows.h"
 #include "tests/models/figures.h"
 
 static char path[64];
@@ -99,6 +100,43 @@ static void check(const struct file *files, size_t n)
 }
 
 #define CHECK(files) check(files, sizeof(files) / sizeof *(files))
+
+/* Each text of a row is its own, and in memory once for rows that follow each other with all of them. */
+TEST(texts_of_rows)
+{
+    static const char *const texts[][6] = {{"N", "a", "b", "c", "d", "e"},
+                                           {"n", "a", "b", "c", "d", "F"},
+                                           {"n", "a", "b", "c", "d", "F"},
+                                           {"n", "AZ", "[@`{", "X", "", "f"},
+                                           {"n", "", "b", "c", "d", "f"}};
+    enum { N = sizeof texts / sizeof *texts };
+    struct carm_import_rows *rows = NULL;
+    struct carm_import_row of[N];
+    assert_ok(carm_import_rows_open(&rows, &err));
+    for (size_t i = 0; i < N; i++) {
+        const char *const *t = texts[i];
+        const struct carm_import_row row = {.name = t[0],
+                                            .isa = t[1],
+                                            .precision = t[2],
+                                            .counted_by = t[3],
+                                            .host = t[4],
+                                            .note = t[5]};
+        assert_ok(carm_import_rows_add(rows, &row, &err));
+    }
+    for (size_t i = 0; i < N; i++) {
+        const char *const *t = texts[i];
+        carm_import_rows_get(rows, i, &of[i]);
+        assert_string_equal(of[i].name, t[0]);
+        assert_string_equal(of[i].isa, i == 3 ? "az" : t[1]);
+        assert_string_equal(of[i].precision, t[2]);
+        assert_string_equal(of[i].counted_by, t[3]);
+        assert_string_equal(of[i].host, t[4]);
+        assert_string_equal(of[i].note, t[5]);
+        assert_null(of[i].counts);
+    }
+    assert_ptr_equal(of[1].isa, of[2].isa);
+    carm_import_rows_close(rows);
+}
 
 #define GOOGLE(context, benchmarks) "{\"context\": {" context "}, \"benchmarks\": [" benchmarks "]}"
 
@@ -265,7 +303,10 @@ TEST(perf)
     static const struct file files[] = {
         {SCALARS("100") EVENT("mem_inst_retired.all_loads", "30") EVENT(
              "mem_inst_retired.all_stores", "10") TIMED("duration_time", "2000000000", "ns", ""),
-         "(file): flops 100 bytes 320 low 320 high 320 s 2 share 1 loads 30 stores 10 load_bytes 240 store_bytes 80 dp_scalar 100 dp_128 0 dp_256 0 dp_512 0 sp_scalar 0 sp_128 0 sp_256 0 sp_512 0 x0 by perf stat; recipe skylake-server: bytes are accesses x 8, the mean width of FP instructions (widths seen: 8 to 8)\n",
+         "(file): flops 100 bytes 320 low 320 high 320 s 2 share 1 loads 30 stores 10 load_bytes 240 "
+         "store_bytes 80 dp_scalar 100 dp_128 0 dp_256 0 dp_512 0 sp_scalar 0 sp_128 0 sp_256 0 sp_512 0 x0 by "
+         "perf stat; recipe skylake-server: bytes are accesses x 8, the mean width of FP instructions (widths "
+         "seen: 8 to 8)\n",
          NULL},
         /* task-clock over the processors in use, unless the time is there; a second run begins with an event again */
         {TIMED("task-clock", "3000", "msec",
@@ -274,13 +315,17 @@ TEST(perf)
                    ", \"metric-value\" : \"1.5\", \"metric-unit\" : \"CPUs utilized\"")
                  TIMED("duration_time", "5000000000", "ns", "")
                      EVENT("cpu/event=0xc7,umask=0x1/u", "8"),
-         "(file): flops 7 s 2 share 1 dp_scalar 7 dp_128 0 dp_256 0 dp_512 0 sp_scalar 0 sp_128 0 sp_256 0 sp_512 0 task_seconds 3 x0 by perf stat; time is task-clock over CPUs in use; recipe skylake-server\n(file): s 5 dp_scalar 8 task_seconds 3 x0 by perf stat; " NOT_ALL,
+         "(file): flops 7 s 2 share 1 dp_scalar 7 dp_128 0 dp_256 0 dp_512 0 sp_scalar 0 sp_128 0 sp_256 0 "
+         "sp_512 0 task_seconds 3 x0 by perf stat; time is task-clock over CPUs in use; recipe skylake-server\n"
+         "(file): s 5 dp_scalar 8 task_seconds 3 x0 by perf stat; " NOT_ALL,
          NULL},
         /* forms of one event, each a run; one that was counted half of the time, and not at all */
         {EVENT("r01c7", "1") EVENT("skx::FP_ARITH_INST_RETIRED:SCALAR_DOUBLE", "2")
              EVENT("FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:ukhH", "3") EVENT(
                  "FP_ARITH_INST_RETIRED_SCALAR_DOUBLE",
-                 "4") "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 50.0}\n{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.0}\n{\"counter-value\" : \"<not counted>\", \"event\" : \"r01c7\"}\n",
+                 "4") "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.5}\n"
+                      "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.0}\n{\"counter-value\" : "
+                      "\"<not counted>\", \"event\" : \"r01c7\"}\n",
          "(file): dp_scalar 2 x0 by perf stat; " NOT_ALL
          "(file): dp_scalar 3 x0 by perf stat; " NOT_ALL
          "(file): dp_scalar 5 x0 by perf stat; " NOT_ALL "(file): x0 by perf stat; " NONE
@@ -292,8 +337,11 @@ TEST(perf)
                  EVENT("instructions", "0"),
          "(file): s 2 instructions 0 task_seconds 3 x0 by perf stat; time is task-clock over CPUs in use; " NONE,
          NULL},
-        {TIMED("task-clock", "3000", "msec", ", \"metric-value\" : \"1.x\", \"metric-unit\" : \"CPUs utilized\"") "{\"metric-value\" : \"3\", \"metric-unit\" : \"more\"}\n" EVENT(
-             "r01c7:ukhHG", "5"),
+        {TIMED(
+             "task-clock", "3000", "msec",
+             ", \"metric-value\" : \"1.x\", \"metric-unit\" : \"CPUs "
+             "utilized\"") "{\"metric-value\" : \"3\", \"metric-unit\" : \"more\"}\n" EVENT("r01c7:ukhHG",
+                                                                                            "5"),
          "(file): task_seconds 3 x0 by perf stat; " NONE, NULL},
         {TIMED("task-clock", "3000", "msec", "") TIMED("page-faults", "5", "", ""),
          "(file): task_seconds 3 x0 by perf stat; " NONE, NULL},
@@ -329,14 +377,20 @@ TEST(likwid)
          "program: s 1 x2 by likwid; " NO_BYTES, NULL},
         {TABLE("", "MEM_DP", "Runtime (RDTSC) [s],1,0\nMemory data volume [GBytes],1,0\n"),
          "program: dram 1e+09 s 1 x2 by likwid; " NO_BYTES, NULL},
+        {TABLE("", "DP", "Runtime (RDTSC) [s],1\nDP [MFLOP/s],0\n"),
+         "program: flops 0 s 1 x1 precision dp by likwid; only double precision was counted; " NO_BYTES,
+         NULL},
+        {TABLE("", "SP", "Runtime (RDTSC) [s],1\nSP [MFLOP/s],0\nMemory data volume [GBytes],0\n"),
+         "program: flops 0 dram 0 s 1 x1 precision sp by likwid; only single precision was counted; " NO_BYTES,
+         NULL},
         /* groups of one region: the first with flops, the first with DRAM bytes, joined by rates; behind STRUCT none */
-        {TABLE("Region r,", "MEM", "Runtime (RDTSC) [s],4\nMemory data volume [GBytes],8\n") TABLE(
+        {TABLE("Region r,", "MEM", "Runtime (RDTSC) [s],0.5\nMemory data volume [GBytes],8\n") TABLE(
              "Region s,", "MEM", "Runtime (RDTSC) [s],4\nMemory data volume [GBytes],9\n")
-             TABLE("Region r,", "FLOPS_DP", "Runtime (RDTSC) [s],1\nDP [MFLOP/s],10\n")
+             TABLE("Region r,", "FLOPS_DP", "Runtime (RDTSC) [s],2\nDP [MFLOP/s],10\n")
                  TABLE("Region r,", "FLOPS_DP", "Runtime (RDTSC) [s],2\nDP [MFLOP/s],99\n") TABLE(
                      "Region r,", "MEM",
                      "Runtime (RDTSC) [s],3\nMemory data volume [GBytes],77\n") "STRUCT,Info,3\nDP [MFLOP/s],5\n",
-         "r: flops 10000000 dram 2e+09 s 1 x1 precision dp by likwid; only double precision was counted; "
+         "r: flops 20000000 dram 3.2e+10 s 2 x1 precision dp by likwid; only double precision was counted; "
          "flops and DRAM bytes "
          "are of two groups, joined by their rates; " NO_BYTES
          "s: dram 9e+09 s 4 x1 by likwid; " NO_BYTES,
