@@ -324,8 +324,8 @@ TEST(perf)
              EVENT("FP_ARITH_INST_RETIRED.SCALAR_DOUBLE:ukhH", "3") EVENT(
                  "FP_ARITH_INST_RETIRED_SCALAR_DOUBLE",
                  "4") "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.5}\n"
-                      "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.0}\n{\"counter-value\" : "
-                      "\"<not counted>\", \"event\" : \"r01c7\"}\n",
+                      "{\"counter-value\" : \"5\", \"event\" : \"r01c7\", \"pcnt-running\" : 0.0}\n"
+                      "{\"counter-value\" : \"<not counted>\", \"event\" : \"r01c7\"}\n",
          "(file): dp_scalar 2 x0 by perf stat; " NOT_ALL
          "(file): dp_scalar 3 x0 by perf stat; " NOT_ALL
          "(file): dp_scalar 5 x0 by perf stat; " NOT_ALL "(file): x0 by perf stat; " NONE
