@@ -67,6 +67,7 @@ TEST(each_kind)
         {CARM_SOL_VIEW, {100, 0, 0}, 100, 0, 0},
         {CARM_SOL_SLICE, {100, 0, 0}, 30, 30, 0},
         {CARM_SOL_SLICE, {100, 5, 0}, 30, 30, 0},
+        {CARM_SOL_GATHER, {100, 0, 0}, 30, 30, 30},
         {CARM_SOL_GATHER, {100, 30, 0}, 30, 60, 30},
         {CARM_SOL_GATHER, {20, 30, 0}, 30, 50, 30},     /* no more than there is */
         {CARM_SOL_SCATTER, {1000, 3, 60}, 1000, 3, 60}, /* indices are read */
@@ -76,6 +77,7 @@ TEST(each_kind)
         {CARM_SOL_EMBEDDING, {8, 5000, 0}, 80, 80, 0},
         {CARM_SOL_EMBEDDING, {900, 50, 0}, 9000, 950, 0},
         {CARM_SOL_EMBEDDING, {900, 50, 0}, 940, 940, 0},
+        {CARM_SOL_EMBEDDING, {8, 9, 5000}, 5010, 5010, 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct carm_sol_graph *g = open_graph();
@@ -183,7 +185,7 @@ TEST(an_output_that_is_used_is_intermediate)
 {
     struct carm_sol_graph *g = open_graph();
     enum { X, A, B, C };
-    sol_op(g, 8, IN(X, 8), OUT(A, 8), OUT(C, 3)); /* C: nobody takes it */
+    sol_op(g, 8, IN(X, 8), OUT(C, 3), OUT(A, 8)); /* C: nobody takes it */
     sol_op(g, 8, IN(A, 8), IN(A, 8), OUT(B, 8));  /* twice: both are moved unfused */
     struct carm_sol_analysis *a = sol_build_analyse(g);
     assert_counts(a->layers[0], 0, 8, 8, 11, 19, 0, 8, 0, 11);
@@ -198,7 +200,7 @@ TEST(dead_ends)
 {
     for (int starts = 0; starts < 2; starts++) {
         struct carm_sol_graph *g = open_graph();
-        enum { X, Z, ZV, A, B, W, C, T, D, E };
+        enum { X, Z, ZV, A, B, W, C, T, D, E, N };
         if (starts) {
             sol_kind(g, CARM_SOL_START, OUT(X, 10));
         }
@@ -206,7 +208,7 @@ TEST(dead_ends)
         sol_kind(g, CARM_SOL_VIEW, IN(Z, 6), OUT(ZV, 6));
         const uint32_t dead = sol_matmul(g, 60, IN(ZV, 6), WEIGHT(W, 60), OUT(B, 10));
         const uint32_t weights = sol_op(g, 60, WEIGHT(W, 60), OUT(C, 60));
-        sol_op(g, 5, IN(T, 5), OUT(D, 5)); /* used by the next */
+        sol_op(g, 5, IN(T, 5), OUT(N, 3), OUT(D, 5)); /* used by the next */
         sol_op(g, 10, IN(X, 10), IN(D, 5), OUT(E, 10));
         struct carm_sol_analysis *a = sol_build_analyse(g);
         if (starts) {
@@ -216,9 +218,25 @@ TEST(dead_ends)
             assert_counts(a->layers[dead], 60, 0, 66, 10, 76, 60, 76, 0, 0);
             assert_counts(a->layers[weights], 0, 60, 60, 60, 120, 0, 60, 60, 0);
         }
-        assert_int_equal(a->layers[weights + 1].unfused, 10);
+        assert_int_equal(a->layers[weights + 1].unfused, 13);
         assert_int_equal(a->layers[weights + 2].unfused, 25);
     }
+}
+
+/* The first layer is none but the others are: a dead end, and a view of a weight. */
+TEST(first_layers)
+{
+    struct carm_sol_graph *g = open_graph();
+    enum { X, Z, B, Y };
+    sol_op(g, 10, IN(Z, 6), OUT(B, 10));
+    sol_kind(g, CARM_SOL_START, OUT(X, 10));
+    sol_op(g, 10, IN(X, 40), OUT(Y, 1)); /* of a larger shape than x has */
+    assert_counts(sol_build_analyse(g)->layers[0], 0);
+    assert_counts(sol_build_analyse(g)->layers[2], 0, 10, 40, 1, 41, 0, 11, 30, 0);
+    g = open_graph();
+    sol_kind(g, CARM_SOL_VIEW, WEIGHT(X, 50), OUT(Z, 50));
+    sol_matmul(g, 500, IN(B, 10), IN(Z, 50), OUT(Y, 20));
+    assert_counts(sol_build_analyse(g)->layers[1], 500, 0, 60, 20, 80, 50, 80, 0, 0);
 }
 
 /* a weight's piece comes from memory, not from nowhere */
@@ -246,6 +264,8 @@ TEST(nothing_and_scalars)
     sol_build_layer(g, CARM_SOL_EMBEDDING, false, 0, NULL, 0);
     sol_build_layer(g, CARM_SOL_GATHER, false, 0, NULL, 0);
     sol_build_layer(g, CARM_SOL_VIEW, false, 0, NULL, 0);
+    sol_kind(g, CARM_SOL_SCATTER, OUT(5, 4));
+    sol_kind(g, CARM_SOL_SLICE, OUT(6, 4));
     struct carm_sol_analysis *a = sol_build_analyse(g);
     assert_counts(a->total, 0, 1, 0, 1, 1, 0, 1, 0, 0);
 }
@@ -276,6 +296,9 @@ TEST(sums_past_the_end_are_refused)
 {
     struct carm_sol_graph *g = open_graph();
     sol_op(g, 1, IN(0, INT64_MAX), IN(1, 1), OUT(2, 1));
+    refuse(g, "layer layer: the elements of its tensors sum to more than 2^63-1");
+    g = open_graph();
+    sol_op(g, 1, IN(0, 1), OUT(1, INT64_MAX), OUT(2, 1));
     refuse(g, "layer layer: the elements of its tensors sum to more than 2^63-1");
     g = open_graph();
     sol_op(g, 1, IN(0, INT64_MAX), OUT(2, 1));

@@ -41,6 +41,7 @@ TEST(small_graphs)
         {12, SQUARE("permute", "A09Z->ZA09", ROWS)},
         {8, SQUARE("permute", "AB->AB", ROWS)},
         {8, SQUARE("movedim", "''", ROWS)}, /* not told: 12 or 8 */
+        {8, SQUARE("movedim", "''", "slice(2, 4, None)")},
         {8, SQUARE("t", "AB->AB", "[slice(None, None, None), slice(0, 2, None)]")},
         /* equations that are none of the dimensions say nothing */
         {8, SQUARE("permute", "AB->B", ROWS)},
@@ -57,6 +58,13 @@ TEST(small_graphs)
         {6, X("[1, 2, 1, 4]") ORDER("permute", "''", "[1, 2, 1, 4]", "[4, 1, 2, 1]")
                 PIECES("chunk", "v", "[4, 1, 2, 1]", "[2, 1, 2, 1], [2, 1, 2, 1]")
                     PART("[0, 0]", "[1, 2, 1, 4]", "[1, 4]") READ("p, g", "[2, 1, 2, 1], [1, 4]")},
+        {2, X("[2, 2]") VIEW("v", "movedim", "[2, 2]", "[2, 2]")
+                PIECES("chunk", "v", "[2, 2]", "[1, 2], [1, 2]") PART("1", "[2, 2]", "[2]")
+                    READ("p, g", "[1, 2], [2]")},
+        /* an equation that the shapes contradict */
+        {8, X("[2, 4]") ORDER("permute", "AB->BA", "[2, 4]", "[2, 4]")
+                PIECES("chunk", "v", "[2, 4]", "[1, 4], [1, 4]") PART("1", "[2, 4]", "[4]")
+                    READ("p, g", "[1, 4], [4]")},
         /* two of three equal dimensions are exchanged: which is not told */
         {4, X("[2, 2, 2]") ORDER("transpose", "ABC->ABC", "[2, 2, 2]", "[2, 2, 2]")
                 PIECES("chunk", "v", "[2, 2, 2]", "[1, 2, 2], [1, 2, 2]")
