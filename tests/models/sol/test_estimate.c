@@ -314,6 +314,61 @@ TEST(the_least_work)
     }
 }
 
+/* One operation, one element and one byte of storage */
+TEST(ones)
+{
+    struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
+    sol_op(g, 1, OUT(0, 1));
+    sol_matmul(g, 1, IN(0, 1), OUT(1, 1));
+    struct carm_sol_arch arch = make_arch();
+    add_level(&arch, "SRAM", 1, 0.0);
+    const struct carm_sol_result r =
+        sol_estimate(g, sol_build_analyse(g), &arch, CARM_SOL_INT8, false);
+    assert_true(r.has_cached);
+    assert_estimate(r.cached[CARM_SOL_FUSED], 1, 0.06, 0.1, 0.15, CARM_SOL_BY_MEMORY);
+    assert_near(r.cached[CARM_SOL_FUSED].intensity, 3, 0);
+    assert_near(r.cached[CARM_SOL_FUSED].mac_intensity, 1, 0);
+    assert_int_equal(r.cached[CARM_SOL_FUSED].spilled_bytes, 0);
+    struct carm_sol_estimate one;
+    carm_sol_estimate_layer(&r, 0, CARM_SOL_UNFUSED, true, &one);
+    assert_estimate(one, 1, 0.05, 0.1, 0.1, CARM_SOL_BY_MEMORY);
+    assert_near(one.intensity, 1, 0);
+}
+
+/* Cycles are inverse to the rates, however small or large these are; what bounds them stays. */
+TEST(rates_scale)
+{
+    struct carm_sol_graph *g = make_graph();
+    struct carm_sol_analysis *a = sol_build_analyse(g);
+    struct carm_sol_arch arch = make_arch();
+    add_level(&arch, "SRAM", 150, 5.0);
+    const struct carm_sol_result r = sol_estimate(g, a, &arch, CARM_SOL_INT8, false);
+    for (int up = 0; up < 2; up++) {
+        const double by = up ? 0x1p20 : 0x1p-20;
+        struct carm_sol_arch other = arch;
+        other.mac_per_cycle[CARM_SOL_INT8] *= by;
+        other.other_per_cycle[CARM_SOL_INT8] *= by;
+        other.dram_byte_per_cycle *= by;
+        other.levels[0].byte_per_cycle *= by;
+        const struct carm_sol_result s = sol_estimate(g, a, &other, CARM_SOL_INT8, false);
+        for (uint32_t k = 0; k < CARM_SOL_MODELS * (r.n + 1); k++) {
+            const enum carm_sol_model m = (enum carm_sol_model)(k % CARM_SOL_MODELS);
+            struct carm_sol_estimate x = r.cached[m], y = s.cached[m];
+            if (k / CARM_SOL_MODELS < r.n) {
+                carm_sol_estimate_layer(&r, k / CARM_SOL_MODELS, m, true, &x);
+                carm_sol_estimate_layer(&s, k / CARM_SOL_MODELS, m, true, &y);
+            }
+            assert_near(y.cycles, x.cycles / by, 0);
+            assert_near(y.level_cycles, x.level_cycles / by, 0);
+            assert_near(carm_sol_speedup(&x, &y), by, 0);
+            assert_int_equal(y.bound, x.bound);
+            assert_int_equal(y.level, x.level);
+            assert_string_equal(carm_sol_bound_word(&arch, &y), carm_sol_bound_word(&arch, &x));
+        }
+    }
+    assert_string_equal(carm_sol_bound_word(&arch, &r.cached[CARM_SOL_FUSED]), "SRAM");
+}
+
 TEST(bytes_past_the_end_are_refused)
 {
     struct carm_sol_graph *g = sol_build_open(ROOM, 4 * ROOM, 4 * ROOM);
