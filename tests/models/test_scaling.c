@@ -88,10 +88,10 @@ static double worst(const struct carm_scaling *c, curve_fn *f, int most)
 
 TEST(first_steps)
 {
-    const int places[] = {8, 96, 24, 500};
+    const int places[] = {24, 8, 96, 500, 0, 1};
     const int expected[] = {1, 2, 4, 8, 16, 24, 32, 64, 96, 128, 192};
     int steps[CARM_SCALING_STEPS];
-    assert_int_equal(carm_scaling_begin(192, places, 4, steps), 11);
+    assert_int_equal(carm_scaling_begin(192, places, 6, steps), 11);
     assert_memory_equal(steps, expected, sizeof expected);
     assert_int_equal(carm_scaling_begin(1, NULL, 0, steps), 1);
     assert_int_equal(carm_scaling_begin(2, NULL, 0, steps), 2);
@@ -365,12 +365,19 @@ TEST(curves_in_words)
           {"compact", "L2", {{1, 10}, {8, 80}}}},
          9,
          "peak: 5 of 8 threads reach 95% of 50.00 flop/s, all 8 get 40.00 flop/s; L1, L2: no saturation up to 8 threads; "},
-        {{{"compact", "peak", {{1, 10}, {5, 50}, {8, 40}}}, {"compact", "L1", {{1, 10}, {8, 80}}}},
+        {{{"compact", "L1", {{1, 10}, {8, 80}}}, {"compact", "peak", {{1, 10}, {5, 50}, {8, 40}}}},
          1,
          "peak: 5 of 8 threads reach 95% of 50.00 flop/s, all 8 get 40.00 flop/s; "},
         {{{"compact", "DRAM", {{1, 10}}}, {"compact", "L1", {{1, 10}}}}, 9, ""},
+        {{{"compact", "DRAM", {{1, 10}, {2, 20}}}}, 9, "DRAM: no saturation up to 2 threads; "},
+        {{{"compact", "DRAM", {{1, 10}, {9, 90}, {10, 90}}}},
+         9,
+         "DRAM: 9 of 10 threads reach 95% of 90.00 B/s; "},
+        {{{"compact", "DRAM", {{1, 50}, {8, 10}}}},
+         9,
+         "DRAM: 1 of 4 threads on l3:0 reach 95% of 50.00 B/s, all 4 get 32.86 B/s; DRAM: 1 of 8 threads reach 95% of 50.00 B/s, all 8 get 10.00 B/s; 1 of its 8 threads are enough: they reach 95% of the bandwidth of DRAM"},
         {{{"compact", "DRAM", {{2, 20}, {8, 80}}},
-          {"spread", "DRAM", {{2, 22.2}, {4, 50}, {8, 90}}}},
+          {"spread", "DRAM", {{2, 22.3}, {4, 50}, {8, 90}}}},
          9,
          "DRAM: 4 threads get 40.00 B/s compact, 50.00 B/s spread; DRAM: no saturation up to 8 threads; "}, /* 25% more with 4 */
         {{{"compact", "DRAM", {{2, 20}, {8, 80}}},
@@ -518,6 +525,7 @@ TEST(next_steps)
         {{{"c", "DRAM", {{1, 10}, {4, 40}, {10, 60}, {16, 60}}}}, 0, 2},
         {{{"c", "DRAM", {{1, 10}, {4, 40}, {10, 60}, {16, 60}}}}, 0.5, 0},
         {{{"c", "DRAM", {{1, 10}, {2, 20}}}}, 0, 0},
+        {{{"c", "DRAM", {{1, 10}, {2, 20}, {12, 60}, {22, 62}}}}, 0, 6},
         {{{"c", "DRAM", {{1, 10}, {8, 40}}}}, 0, 0},
         {{{"c", "DRAM", {{1, 10}, {4, 40}, {8, 77}}}}, 0, 2},
         {{{"c", "DRAM", {{1, 10}, {4, 40}, {8, 70}}}}, 0, 2},

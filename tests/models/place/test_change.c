@@ -41,6 +41,7 @@ static struct carm_changes *read_all(const char *header, const char *before, con
     }
     err.text[0] = '\0';
     code = carm_points_compare(paths[0], paths[1], &how, model, noise, only, &c, &err);
+    assert_true(c ? code == 0 : code < 0);
     return c;
 }
 
@@ -251,16 +252,19 @@ TEST(repeated_runs)
     assert_told(
         header, "a,8,1,pmu,,pids,\na,8,1,pmu,,,\n", "a,8,1.005,pmu,,x,\na,8,1.005,pmu,,,\n", NULL,
         "a 2/2 asks for pids time=1>1.005(0.005)+-0 performance=8>7.96(-0.00498) flops=8>8(0)\n");
-    /* logarithms 0, 0.2 and 1, 1.2: of means 0.1 and 1.1 with variances of 0.02 / 2 each; t of 2 degrees is 4.303 */
-    struct carm_changes *c =
-        read_all(header, "a,8,1,pmu,,,\na,8,1.2214027581601699,pmu,,,\n",
-                 "a,8,2.718281828459045,pmu,,,\na,8,3.3201169227365472,pmu,,,\n", NULL, 0.01, NULL);
+    /* logarithms 0, 0.2 and 1, 1.2: of means 0.1 and 1.1 with variances of 0.02 / 2 each; of two that are judged, t of 2
+     * degrees at 0.9875 is 6.2053 */
+    struct carm_changes *c = read_all(
+        header,
+        "a,8,1,pmu,,,\na,8,1.2214027581601699,pmu,,,\nb,8,1,pmu,,,\nc,8,1,pmu,,,\nc,8,1,pmu,,,\nd,8,1,pmu,,,\ne,8,1,pmu,,,\ne,8,1,pmu,,,\n",
+        "a,8,2.718281828459045,pmu,,,\na,8,3.3201169227365472,pmu,,,\nb,8,1,pmu,,,\nc,8,1,pmu,,,\nd,8,1,pmu,,,\nd,8,1,pmu,,,\ne,8,1,pmu,,,\ne,8,1,pmu,,,\n",
+        NULL, 0.01, NULL);
     struct carm_change of;
     assert_true(carm_changes_get(c, 0, &of));
     assert_near(of.values[CARM_CHANGE_TIME].value[0], exp(0.1), 1e-9);
     assert_near(of.values[CARM_CHANGE_TIME].change, exp(1.0) - 1.0, 1e-9);
     assert_near(of.values[CARM_CHANGE_TIME].error,
-                exp(1.0) * (exp(0.1 * sqrt(2.0) * 4.302653) - 1.0), 1e-5);
+                exp(1.0) * (exp(0.1 * sqrt(2.0) * 6.205347) - 1.0), 1e-5);
     assert_int_equal(of.values[CARM_CHANGE_TIME].verdict, CARM_CHANGE_DIFFERENT);
     assert_near(of.values[CARM_CHANGE_PERFORMANCE].change, exp(-1.0) - 1.0, 1e-9);
     assert_int_equal(of.values[CARM_CHANGE_PERFORMANCE].verdict,
@@ -419,6 +423,30 @@ TEST(causes)
          P("init +0x10", "function", "5") P("init +0x80", "function", "17")
              P("init +0xc0", "function", "10") P("init +0xd0", "function", "90"),
          "init 1"},
+        {P("others", "others", "50") P("h", "function", "0"),
+         P("f", "function", "99") P("g", "function", "51") P("others", "others", "0"), "others 1"},
+        /* the others have grown, too */
+        {P("a", "function", "10") P("others", "others", "50"),
+         P("a", "function", "10") P("f loop x.c:1", "loop", "40") P("others", "others", "110"),
+         "others 0.6, f loop x.c:1 0.4"},
+        /* the largest come last; another program's do not count */
+        {P("a", "function", "1") P("b", "function", "1") P("c", "function", "1")
+             P("d", "function", "1") "q: z,function,1,,,10,,,stepped,,\n",
+         P("a", "function", "11") P("b", "function", "21") P("c", "function", "31")
+             P("d", "function", "41") "q: z,function,1,,,90,,,stepped,,\n",
+         "d 0.4, c 0.3, b 0.2"},
+        /* loops that cancel each other by a fiftieth, in half of the change, and without a new one */
+        {P("f loop x.c:1", "loop", "100") P("f loop x.c:2", "loop", "10"),
+         P("f loop x.c:1", "loop", "201") P("f loop x.c:2", "loop", "9")
+             P("f loop x.c:3", "loop", "0"),
+         "f 1"},
+        {P("f loop x.c:1", "loop", "100") P("f loop x.c:2", "loop", "20") P("h", "function", "5"),
+         P("f loop x.c:1", "loop", "160") P("f loop x.c:2", "loop", "10")
+             P("f loop x.c:3", "loop", "0") P("h", "function", "55"),
+         "h 0.5, f 0.5"},
+        {P("f loop x.c:1", "loop", "100") P("f loop x.c:2", "loop", "50"),
+         P("f loop x.c:1", "loop", "160") P("f loop x.c:2", "loop", "40"),
+         "f loop x.c:1 1.2, f loop x.c:2 -0.2"},
         /* a new loop alone is named */
         {P("f loop x.c:1", "loop", "100"),
          P("f loop x.c:1", "loop", "100") P("f loop x.c:5", "loop", "50"), "f loop x.c:5 1"},

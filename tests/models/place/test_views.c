@@ -289,15 +289,26 @@ TEST_BETWEEN(operations_of_a_metric_are_the_work, set_up, tear_down)
 {
     carm_views_close(views);
     assert_ok(carm_views_open(&views, "exchange", &err));
-    struct carm_point p = row("", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
+    struct carm_point p = row("7.0", "n1", "0", CARM_POINT_UNKNOWN, 1e9, 1.0);
     p.metric = "exchange";
     p.operations = 1e9;
+    p.dram_bytes = 1e9;
     put(&p);
     p.rank = "1";
     p.operations = 3e9;
     put(&p);
+    p.name = "other"; /* of the same job, and repeated by other processes */
+    for (int pid = 1; pid < 4; pid++) {
+        p.pid = pid == 1 ? "1" : pid == 2 ? "2" : "3";
+        put(&p);
+    }
     fold(0);
+    get(CARM_VIEW_JOB, 1);
+    assert_non_null(strstr(view.merged.note, "2 of its rows come from other processes"));
+    get(CARM_VIEW_RANK, 0);
+    assert_string_equal(view.label, "solve (rank 0)");
     get(CARM_VIEW_JOB, 0);
+    assert_near(view.imbalance.dram, 0.0, 0.0);
     assert_near(view.imbalance.work, 1.5, 1e-12);
     assert_near(view.intensity.high, 3.0, 1e-12);
 }
@@ -494,9 +505,9 @@ TEST(ratios)
 {
     static const struct {
         double each, sum, shares, ratio;
-    } cases[] = {{3, 8, 4, 1.5},      {2, 8, 4, 1},          {1, 8, 4, 1},  {-1, 8, 4, 0},
-                 {0, 8, 4, 1},        {3, 0, 4, 0},          {3, -1, 4, 0}, {3, 8, 0, 0},
-                 {0.5, 0.5, 0.75, 1}, {0.5, 0.25, 0.75, 1.5}};
+    } cases[] = {{3, 8, 4, 1.5}, {2, 8, 4, 1},        {2.02, 8, 4, 1.01},    {1, 8, 4, 1},
+                 {-1, 8, 4, 0},  {0, 8, 4, 1},        {3, 0, 4, 0},          {3, -1, 4, 0},
+                 {3, 8, 0, 0},   {0.5, 0.5, 0.75, 1}, {0.5, 0.25, 0.75, 1.5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_near(carm_imbalance_ratio(cases[i].each, cases[i].sum, cases[i].shares),
                     cases[i].ratio, 1e-12);
