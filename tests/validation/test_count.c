@@ -6,7 +6,7 @@
 #include "tests/harness/machine/machine.h"
 #include "validation/count.h"
 
-enum { CODES = 13 };
+enum { CODES = 16, LOGIC = 13, LONG = 14 };
 
 static struct fake_counters *fake;
 
@@ -24,7 +24,10 @@ static int set_up(void **state)
                                              "R.sse.dp.u4",
                                              "R.scalar.sp.u1",
                                              "B.sse.sp.mul.f16.c8.i45",
-                                             "C.sse.int16.2:1.mul.u4.f8.c4"};
+                                             "C.sse.int16.2:1.mul.u4.f8.c4",
+                                             "B.sse.int32.logic.f16.c8",
+                                             "A.sse.dp.1:0.u180",
+                                             "A.sse.dp.1:0.u480"};
     fake = hand_fake("CARM_PAPI_LIBRARY", "libpapi.so");
     return open_machine(names, CODES);
 }
@@ -36,7 +39,9 @@ TEST(stepping_is_exact)
     skip_if(carm_step_check(&err) != 0, "%s", err.text);
     for (size_t i = 0; i < CODES; i++) {
         const bool integer = carm_precisions[image->codes[i].spec.precision].integer;
-        const enum carm_quantity same[] = {integer ? CARM_Q_INT_OPS : CARM_Q_FLOPS,
+        const enum carm_quantity same[] = {i == LOGIC ? CARM_Q_LOADS
+                                           : integer  ? CARM_Q_INT_OPS
+                                                      : CARM_Q_FLOPS,
                                            CARM_Q_LOADS,
                                            CARM_Q_STORES,
                                            CARM_Q_LOAD_BYTES,
@@ -50,6 +55,9 @@ TEST(stepping_is_exact)
             assert_true(counted.q[same[k]].value == constructed.q[same[k]].value);
             assert_int_equal(counted.q[same[k]].by, CARM_COUNTED_STEPPED);
         }
+        /* 400 instructions are two iterations of 180 loads, and none of 480: one; of both at least two passes */
+        assert_true(i < LONG || constructed.q[CARM_Q_LOADS].value == (i == LONG ? 720 : 960));
+        assert_true(i != LOGIC || constructed.q[CARM_Q_INT_OPS].value == 0.0);
     }
 }
 
@@ -209,6 +217,19 @@ TEST(deviations_reach_the_model)
         assert_int_equal(model.nchecks, 1);
         assert_string_equal(model.checks[0].code, image->codes[2].name);
     }
+    /* operations that are not compared; stores that are none and shown as none, and operations that are some */
+    (void)strcpy(point.code, image->codes[LOGIC].name);
+    model.nchecks = 0;
+    formulas[1].terms[0].weight = 1.0;
+    formulas[2].terms[0].weight = 0.0;
+    assert_ok(carm_code_counter_check(&counter, image, topo, &tsc, &model, &err));
+    assert_near(model.checks[0].flops.counted, -1.0, 0.0);
+    assert_ok(
+        carm_count_code(c, &image->codes[7], window, sizeof window, &counted, &constructed, &err));
+    formulas[0].terms[0].weight = 0.0;
+    assert_int_equal(
+        carm_count_code(c, &image->codes[6], window, sizeof window, &counted, &constructed, &err),
+        -CARM_EFORMAT);
     counter.recipe = NULL; /* not of the heap */
     carm_code_counter_close(&counter);
     free(model.checks);
