@@ -136,7 +136,7 @@ static size_t polls_since(const struct carm_team *team, uint64_t begin)
 static bool goes_on(const struct run_args *a, size_t own, size_t r, size_t polls)
 {
     if (a->polls > 0 && polls == 0) {
-        return own < a->run.reps / PART && r < a->run.reps / PART;
+        return r < a->run.reps / PART;
     }
     return own < a->run.reps && r < a->run.most;
 }

@@ -227,6 +227,11 @@ TEST(refused)
          "amx has codes of kinds A, B and C alone, without integer instructions"},
         {"A.amx.int8.1:0.j2",
          "amx has codes of kinds A, B and C alone, without integer instructions"},
+        {"B.amx.dp.fma", "amx has no instructions for dp"},
+        {"A.amx.int16.2:1", "amx has no instructions for int16"},
+        {"B.amx.bf16.fma", "amx has no fma in bf16"},
+        {"B.amx.bf16.dot.c7", "chains (cN) of amx are 1 to 6"},
+        {"C.amx.bf16.1:0.dot.c5", "chains (cN) of amx are 1 to 4"},
         {"A.amx.int8.update", "amx has neither updates nor non-temporal stores: take another mix"},
         {"A.amx.int8.nt", "amx has neither updates nor non-temporal stores: take another mix"},
         {"R.scalar.sp.u196", "a loop of 4116 instructions is too long: at most 4096"},
@@ -480,6 +485,7 @@ TEST(widths)
         assert_int_equal(carm_isa_vector_bytes(isa, CARM_SP), i == CARM_SCALAR ? 4 : bytes[i]);
         assert_int_equal(carm_isa_lanes(isa, CARM_SP), i == CARM_SCALAR ? 1 : bytes[i] / 4);
     }
+    assert_int_equal(carm_isa_lanes(CARM_AMX, CARM_BF16), 16 * 16 * 32);
 }
 
 /* By hand: 2:1 of 32 bytes is 96 bytes a unit; 4 units and 8 fma of 4 lanes: 64 flop / 384 byte. */

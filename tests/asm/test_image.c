@@ -241,4 +241,105 @@ TEST_BETWEEN(order, as_it_was, NULL)
     carm_image_close(image);
 }
 
+/* A table by hand, behind 96 bytes of code: begin, end, loop, 13 counts and a name of each of five codes. */
+static struct {
+    uint64_t head[4], code[12];
+    struct {
+        uint64_t layout[4], counts[13];
+        char name[CARM_CODE_NAME_MAX];
+    } entries[5];
+} made;
+
+static void make_table(void)
+{
+    memset(&made, 0, sizeof made);
+    memcpy(made.head, (uint64_t[]){0x314d524143, 128, sizeof made, 0}, sizeof made.head);
+    for (uint64_t i = 0; i < 5; i++) {
+        const uint64_t begin = 32 + 16 * i;
+        memcpy(made.entries[i].layout, (uint64_t[]){begin, begin + 16, begin + 1, begin + 9}, 32);
+        for (uint64_t k = 0; k < 13; k++) {
+            made.entries[i].counts[k] = 100 * i + k;
+        }
+        made.entries[i].name[0] = (char)('b' + 2 * i);
+    }
+}
+
+/* Each word of the header and of an entry at its limits, and beyond them. */
+TEST(limits_of_a_table)
+{
+    static const struct {
+        uint64_t *word;
+        uint64_t value;
+        bool opens, reads; /* the first entry */
+    } rows[] = {{&made.head[0], 0x314d524143, true, true},
+                {&made.head[0], 0x314d524144, false, false},
+                {&made.head[1], 31, false, false},
+                {&made.head[1], 32, false, false}, /* no whole number of entries */
+                {&made.head[1], 128 + 200 * 5, true, false},
+                {&made.head[1], 128 + 200 * 6, false, false},
+                {&made.head[2], sizeof made + 200, false, false},
+                {&made.head[2], sizeof made - 1, false, false},
+                {&made.head[2], 128, true, false},
+                {&made.entries[0].layout[0], 31, true, false},
+                {&made.entries[0].layout[0], 33, true, true}, /* of the loop, too */
+                {&made.entries[0].layout[0], 34, true, false},
+                {&made.entries[0].layout[1], 41, true, true},
+                {&made.entries[0].layout[1], 40, true, false},
+                {&made.entries[0].layout[1], 128, true, true},
+                {&made.entries[0].layout[1], 129, true, false},
+                {&made.entries[0].layout[2], 41, true, true},
+                {&made.entries[0].layout[2], 42, true, false}};
+    struct carm_code_table table;
+    struct carm_code_layout layout;
+    struct carm_account account;
+    char name[CARM_CODE_NAME_MAX];
+    const uint8_t *bytes = (const uint8_t *)&made;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        make_table();
+        *rows[i].word = rows[i].value;
+        const int rc = carm_code_table_open(&table, bytes, sizeof made, &err);
+        fail_if(rc != (rows[i].opens ? 0 : -CARM_EFORMAT), "row %zu: %d", i, rc);
+        const bool reads = rc == 0 && table.n > 0 &&
+                           carm_code_table_entry(&table, 0, name, &layout, &account, &err) == 0;
+        fail_if(reads != rows[i].reads, "row %zu: %s", i, reads ? "read" : "not read");
+        assert_int_equal(rc == 0 && carm_code_table_find(&table, "b", &layout, &account), reads);
+    }
+    make_table();
+    made.head[1] = made.head[2] = 32; /* none */
+    assert_ok(carm_code_table_open(&table, bytes, 32, &err));
+    assert_int_equal(carm_builtin_constants(&table), 0);
+    assert_refused(carm_code_table_open(&table, bytes, 31, &err), -CARM_EFORMAT, "only 31 bytes");
+}
+
+TEST(codes_are_found_by_name)
+{
+    struct carm_code_table table;
+    struct carm_code_layout layout;
+    struct carm_account account;
+    char name[CARM_CODE_NAME_MAX];
+    make_table();
+    memset(made.entries[4].name + 1, 'x', CARM_CODE_NAME_MAX - 1); /* without an end */
+    assert_ok(carm_code_table_open(&table, (const uint8_t *)&made, sizeof made, &err));
+    assert_int_equal(table.n, 5);
+    for (char letter = 'a'; letter <= 'k'; letter++) {
+        const size_t i = (size_t)(letter - 'b') / 2;
+        const char word[] = {letter, '\0'};
+        const bool is_there = letter % 2 == 0 && letter < 'j';
+        assert_int_equal(carm_code_table_find(&table, word, &layout, &account), is_there);
+        if (is_there) {
+            assert_int_equal(layout.begin, 32 + 16 * i);
+            assert_int_equal(account.loads, 100 * i);
+            assert_int_equal(account.setup_load_bytes, 100 * i + 12);
+        }
+    }
+    assert_ok(carm_code_table_entry(&table, 4, name, &layout, &account, &err));
+    assert_int_equal(strlen(name), CARM_CODE_NAME_MAX - 1);
+    /* constants begin on a line behind the last code, and before the table */
+    static const uint64_t ends[][2] = {{112, 128}, {64, 64}, {65, 128}, {128, 128}};
+    for (size_t i = 0; i < 4; i++) {
+        memcpy(made.entries[4].layout, (uint64_t[]){32, ends[i][0], 40, 48}, 32);
+        assert_int_equal(carm_builtin_constants(&table), ends[i][1]);
+    }
+}
+
 RUN_TESTS(open_folders, close_folders)

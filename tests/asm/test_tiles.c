@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Codes with tiles (AMX), whether this CPU has them or not: all are generated, recounted, executed by an
- * interpreter of what the disassembler finds, held against products of plain matrices and against
- * objdump. Where the CPU has tiles, its registers and its memory are held against the interpreter's. */
+ * interpreter of what the disassembler finds, and held against products of plain matrices. Where the CPU has tiles, its registers and its memory are held against the interpreter's. */
 #include "tests/asm/counted.h"
 
 #include <sys/mman.h>
@@ -329,88 +328,6 @@ TEST(memory)
     }
 }
 
-/* ---- against objdump ---- */
-
-/* What objdump has to write of it: the whole of a product, the mnemonic of what else tiles have. */
-static bool due_text(const struct carm_insn *in, char text[64])
-{
-    const char *dot = in->precision == CARM_INT8   ? "tdpbssd"
-                      : in->precision == CARM_BF16 ? "tdpbf16ps"
-                                                   : "tdpfp16ps";
-    text[0] = '\0';
-    if (in->set == CARM_SET_AMX && in->role == CARM_INSN_DOT) {
-        (void)snprintf(text, 64, "%s tmm%d,tmm%d,tmm%d", dot, in->reg, in->src[0], in->src[1]);
-    } else if (in->set == CARM_SET_AMX && in->role == CARM_INSN_LOAD) {
-        (void)snprintf(text, 64, "tileloadd tmm%d,[%s+r8*1", in->reg,
-                       in->base == CARM_BASE_IMAGE ? "r9" : "rax");
-    } else if (in->set == CARM_SET_AMX && in->role == CARM_INSN_STORE) {
-        (void)snprintf(text, 64, "tilestored [rax+r8*1");
-    } else if (in->role == CARM_INSN_SHAPE) {
-        (void)snprintf(text, 64, "ldtilecfg [rip+");
-    } else if (in->role == CARM_INSN_TILERELEASE) {
-        (void)snprintf(text, 64, "tilerelease");
-    }
-    return text[0] != '\0';
-}
-
-/* The listing's line of that offset, or "". */
-static const char *line_at(char **lines, size_t size, uint64_t offset)
-{
-    return offset < size && lines[offset] ? lines[offset] : "";
-}
-
-TEST(objdump)
-{
-    char path[] = "/tmp/carm-tiles-XXXXXX";
-    char command[128];
-    char line[256];
-    char **lines = calloc(all.size, sizeof *lines);
-    size_t compared = 0;
-    bool installed = false;
-    const int fd = mkstemp(path);
-    assert_true(fd >= 0 && lines != NULL);
-    assert_int_equal(write(fd, all.bytes, all.size), (ssize_t)all.size);
-    (void)close(fd);
-    (void)snprintf(command, sizeof command,
-                   "objdump -D -b binary -mi386:x86-64 -Mintel %s 2>/dev/null", path);
-    FILE *f = popen(command, "r");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f)) { /* "  41:\tc4 e2 5a 5c c5 \ttdpbf16ps tmm0,tmm5,tmm4" */
-        char *end = NULL;
-        const unsigned long long at = strtoull(line, &end, 16);
-        const char *text = strrchr(line, '\t');
-        if (*end == ':' && at < all.size && text && text > end + 1 && !lines[at]) {
-            lines[at] = strdup(text + 1);
-            installed = true;
-        }
-    }
-    (void)pclose(f);
-    (void)unlink(path);
-    for (size_t i = 0; i < all.n; i++) {
-        struct carm_insn *insns = NULL;
-        size_t n = 0;
-        decode(i, &insns, &n);
-        for (size_t k = 0; k < n; k++) {
-            char due[64];
-            const char *found = line_at(lines, all.size, insns[k].offset);
-            if (!installed || !due_text(&insns[k], due)) {
-                continue;
-            }
-            fail_if(strncmp(found, due, strlen(due)) != 0,
-                    "offset 0x%llx: objdump has '%s', not '%s'",
-                    (unsigned long long)insns[k].offset, found, due);
-            compared++;
-        }
-        free(insns);
-    }
-    for (size_t i = 0; i < all.size; i++) {
-        free(lines[i]);
-    }
-    free(lines);
-    skip_if(!installed, "objdump is not installed (package binutils)");
-    print_message("%zu instructions are objdump's, too\n", compared);
-}
-
 /* ---- on this CPU ---- */
 
 /* The image, in which codes jump to a piece of code that stores all tiles at rdi + 1 MiB, where they else
@@ -505,69 +422,6 @@ TEST(counting)
         assert_int_equal(counts.unknown, is_known ? 0 : a->fp_instructions);
     }
     carm_accounts_close(accounts);
-}
-
-/* ---- which CPU has them ---- */
-
-TEST(cpu)
-{
-    static const struct {
-        const char *name;
-        struct carm_cpu_bits needs;
-    } forms[] = {
-        {"B.amx.bf16.dot", {.leaf7_edx = 1U << 22}},
-        {"B.amx.int8.dot", {.leaf7_edx = 1U << 25}},
-        {"B.amx.fp16.dot", {.leaf7_1_eax = 1U << 21}},
-    };
-    /* what Sapphire Rapids reports */
-    struct carm_cpu cpu = {.fma = true};
-    assert_int_equal(carm_isas[CARM_AMX].needs.leaf7_edx, 1U << 24);
-    assert_int_equal(carm_isas[CARM_AMX].needs.xcr0, 1U << 17 | 1U << 18);
-    for (int i = 0; i < CARM_ISA_COUNT; i++) {
-        cpu.isa[i] = true;
-    }
-    assert_int_equal(carm_cpu_best_isa(&cpu), CARM_AVX512);
-    assert_false(carm_cpu_has_precision(&cpu, CARM_AMX, CARM_DP));
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const struct carm_code_spec s = parse(forms[i].name);
-        cpu.has = (struct carm_cpu_bits){0};
-        assert_false(carm_cpu_has_op(&cpu, s.isa, s.precision, s.op));
-        cpu.has = forms[i].needs;
-        assert_true(carm_cpu_has_op(&cpu, s.isa, s.precision, s.op));
-        assert_true(carm_cpu_has_precision(&cpu, s.isa, s.precision));
-        cpu.isa[CARM_AMX] = false;
-        assert_false(carm_cpu_has_op(&cpu, s.isa, s.precision, s.op));
-        cpu.isa[CARM_AMX] = true;
-    }
-}
-
-/* What has no code. */
-TEST(refused)
-{
-    static const struct {
-        const char *name, *why;
-    } cases[] = {
-        {"B.amx.dp.fma", "amx has no instructions for dp"},
-        {"A.amx.int16.2:1", "amx has no instructions for int16"},
-        {"B.amx.bf16.fma", "amx has no fma in bf16"},
-        {"A.amx.bf16.update", "neither updates nor non-temporal stores"},
-        {"A.amx.bf16.nt", "neither updates nor non-temporal stores"},
-        {"C.amx.bf16.2:1nt.dot", "neither updates nor non-temporal stores"},
-        {"R.amx.int8", "kinds A, B and C alone"},
-        {"W.amx.int8.1:0.dot.i4", "kinds A, B and C alone"},
-        {"B.amx.int8.dot.i4", "kinds A, B and C alone"},
-        {"A.amx.bf16.2:1.s3", "kinds A, B and C alone"},
-        {"A.amx.bf16.1:0.u8.j2", "kinds A, B and C alone"},
-        {"B.amx.bf16.dot.c7", "chains (cN) of amx are 1 to 6"},
-        {"C.amx.bf16.1:0.dot.c5", "chains (cN) of amx are 1 to 4"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct carm_code_spec s = {.kind = CARM_KIND_EMPTY};
-        err = (struct carm_err){""};
-        assert_int_equal(carm_code_parse(cases[i].name, &s, &err), -CARM_EINVAL);
-        fail_if(!strstr(err.text, cases[i].why), "%s: refused with '%s'", cases[i].name, err.text);
-    }
-    assert_int_equal(carm_isa_lanes(CARM_AMX, CARM_BF16), 16 * 16 * 32);
 }
 
 RUN_TESTS(open_all, close_all)

@@ -257,45 +257,59 @@ TEST(each_bit_is_needed)
     }
 }
 
-/* FMA beside AVX2 is a bit of its own; instructions of small numbers have theirs. */
+/* FMA beside AVX2 is a bit of its own; instructions of small numbers have theirs, beside their ISA. */
 TEST(operations_need_their_instructions)
 {
-    struct carm_cpu cpu = {.isa = {[CARM_SCALAR] = true, [CARM_SSE] = true, [CARM_AVX2] = true}};
+    static const struct {
+        enum carm_isa isa;
+        enum carm_precision precision;
+        enum carm_op op;
+        struct carm_cpu_bits needs;
+    } forms[] = {
+        {CARM_AVX512, CARM_BF16, CARM_DOT, {.leaf7_1_eax = 1U << 5}},
+        {CARM_AVX512, CARM_FP16, CARM_FMA, {.leaf7_edx = 1U << 23}},
+        {CARM_AVX512, CARM_INT8, CARM_DOT, {.leaf7_ecx = 1U << 11}},
+        {CARM_AVX2, CARM_INT8, CARM_DOT, {.leaf7_1_eax = 1U << 4}},
+        {CARM_AVX512, CARM_INT16, CARM_DOT, {.leaf7_ecx = 1U << 11}},
+        {CARM_AVX512, CARM_INT64, CARM_IFMA, {.leaf7_ebx = 1U << 21}},
+        {CARM_AVX2, CARM_INT64, CARM_IFMA, {.leaf7_1_eax = 1U << 23}},
+        {CARM_AVX512, CARM_INT64, CARM_MUL, {.leaf7_ebx = 1U << 17}},
+        {CARM_AVX512, CARM_INT8, CARM_ADD, {.leaf7_ebx = 1U << 30}},
+        {CARM_AVX512, CARM_INT8, CARM_POPCNT, {.leaf7_ecx = 1U << 12}},
+        {CARM_AVX512, CARM_INT64, CARM_POPCNT, {.leaf7_ecx = 1U << 14}},
+        {CARM_SSE, CARM_INT32, CARM_MUL, {.leaf1_ecx = 1U << 19}},
+        {CARM_AMX, CARM_BF16, CARM_DOT, {.leaf7_edx = 1U << 22}},
+        {CARM_AMX, CARM_INT8, CARM_DOT, {.leaf7_edx = 1U << 25}},
+        {CARM_AMX, CARM_FP16, CARM_DOT, {.leaf7_1_eax = 1U << 21}},
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const enum carm_isa isa = forms[i].isa;
+        struct carm_cpu cpu = {.fma = true};
+        cpu.isa[isa] = true;
+        assert_false(carm_cpu_has_op(&cpu, isa, forms[i].precision, forms[i].op));
+        cpu.has = forms[i].needs;
+        assert_true(carm_cpu_has_op(&cpu, isa, forms[i].precision, forms[i].op));
+        assert_true(carm_cpu_has_precision(&cpu, isa, forms[i].precision));
+        assert_false(carm_cpu_has_op(&cpu, isa, CARM_DP, CARM_DOT));
+        cpu.isa[isa] = false;
+        assert_false(carm_cpu_has_op(&cpu, isa, forms[i].precision, forms[i].op));
+        assert_false(carm_cpu_has_precision(&cpu, isa, forms[i].precision));
+    }
+    struct carm_cpu cpu = {.isa = {[CARM_SSE] = true, [CARM_AVX2] = true, [CARM_AVX512] = true}};
     assert_true(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_DP, CARM_ADD));
-    assert_true(carm_cpu_has_op(&cpu, CARM_SSE, CARM_SP, CARM_SQRT));
     assert_false(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_DP, CARM_FMA));
     assert_false(carm_cpu_has_op(&cpu, CARM_AVX, CARM_DP, CARM_ADD));
     cpu.fma = true;
     assert_true(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_DP, CARM_FMA));
     assert_false(carm_cpu_has_op(&cpu, CARM_AVX, CARM_DP, CARM_FMA));
-    assert_false(carm_cpu_has_op(&cpu, CARM_AVX512, CARM_DP, CARM_FMA));
-    /* dot products of AVX2: AVX-VNNI */
-    assert_true(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_INT8, CARM_ADD));
-    assert_false(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_INT8, CARM_DOT));
-    cpu.has.leaf7_1_eax = 1U << 4;
-    assert_true(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_INT8, CARM_DOT));
-    cpu.isa[CARM_AVX2] = false;
-    assert_false(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_INT8, CARM_DOT));
-    assert_false(carm_cpu_has_op(&cpu, CARM_AVX2, CARM_DP, CARM_DOT));
-}
-
-TEST(precisions_need_an_operation)
-{
-    struct carm_cpu cpu = {.isa = {[CARM_SSE] = true, [CARM_AVX512] = true, [CARM_AMX] = true}};
     assert_true(carm_cpu_has_precision(&cpu, CARM_SSE, CARM_DP));
-    assert_false(carm_cpu_has_precision(&cpu, CARM_AVX2, CARM_DP));
-    assert_true(carm_cpu_has_precision(&cpu, CARM_SSE, CARM_INT8));
-    assert_false(carm_cpu_has_precision(&cpu, CARM_AVX2, CARM_INT8));
-    assert_false(carm_cpu_has_precision(&cpu, CARM_SSE, CARM_FP16));
-    assert_false(carm_cpu_has_precision(&cpu, CARM_AVX512, CARM_FP16));
+    assert_false(carm_cpu_has_precision(&cpu, CARM_AVX, CARM_DP));
+    assert_true(carm_cpu_has_precision(&cpu, CARM_AVX512, CARM_INT8)); /* logic, at least */
     assert_false(carm_cpu_has_precision(&cpu, CARM_AVX512, CARM_BF16));
+    cpu.isa[CARM_AMX] = cpu.isa[CARM_SCALAR] = true;
     assert_false(carm_cpu_has_precision(&cpu, CARM_AMX, CARM_DP));
     assert_false(carm_cpu_has_precision(&cpu, CARM_AMX, CARM_INT8));
-    cpu.has = (struct carm_cpu_bits){.leaf7_edx = 1U << 23 | 1U << 25, .leaf7_1_eax = 1U << 5};
-    assert_true(carm_cpu_has_precision(&cpu, CARM_AVX512, CARM_FP16)); /* 23 */
-    assert_true(carm_cpu_has_precision(&cpu, CARM_AVX512, CARM_BF16)); /* 5 */
-    assert_true(carm_cpu_has_precision(&cpu, CARM_AMX, CARM_INT8));    /* 25 */
-    assert_false(carm_cpu_has_precision(&cpu, CARM_AMX, CARM_BF16));
+    assert_false(carm_cpu_has_precision(&cpu, CARM_SCALAR, CARM_INT8));
 }
 
 /* The widest of the vectors; tiles are none. The refusal names it. */

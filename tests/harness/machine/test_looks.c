@@ -230,8 +230,8 @@ TEST(patient_runs_are_longer)
     assert_near(m.own_share, 2.0 / 3.0, 1e-12);
 }
 
-/* A patience of 2 ms are 200 looks of up to 10 us, or 18 of 100 us; then an eighth of the repetitions is enough. The
- * most of some tries counts, as a busy machine lengthens looks. */
+/* A patience of 2 ms are 200 looks of up to 10 us, or 18 of 100 us; then an eighth of the repetitions is enough, in whole
+ * blocks of 32. The most of some tries counts, as a busy machine lengthens looks. */
 TEST(patience_ends)
 {
     static const struct {
@@ -251,6 +251,8 @@ TEST(patience_ends)
             assert_int_equal(m.seconds.n, 64);
             assert_near(m.own_share, 0.0, 0.0);
             const size_t all = fake.nwidths;
+            assert_int_equal(run(256, 1e-4).seconds.n, 32);
+            assert_int_equal(run(288, 1e-4).seconds.n, 64);
             waits = all - 4 > waits ? all - 4 : waits;
         }
         assert_in_range(waits, rows[k].least, rows[k].most);
@@ -337,6 +339,10 @@ TEST(a_narrow_look_is_one)
     memcpy(fake.ratios, ratios, sizeof ratios);
     assert_int_equal(carm_measure_own_alone(called), 0);
     assert_near(w->widths[0], 1.5, 1e-12);
+    close_opened();
+    (void)one_of_width(0.62, 64);
+    fake.widths[0] = fake.widths[1] = fake.widths[2] = 0.5625; /* nine tenths of 0.625 */
+    assert_int_equal(carm_measure_own_alone(called), 1);
 }
 
 TEST(watching_lasts_as_long_as_asked_for)
@@ -387,10 +393,12 @@ TEST(the_least_of_three_calibrations_counts)
 }
 
 /* The empty code has 2048 repetitions, or as many as the team has room for. */
+static size_t slow_each = 1;
+
 static void count_slowly(void *window, uint64_t iterations, uint64_t passes, uint64_t extra)
 {
-    calls++;
-    pass_time(110e-6); /* one call warms */
+    pass_time(calls++ % slow_each == 0 ? 110e-6 : 0.0); /* one call warms */
+    assert_int_equal(passes, 1);
 }
 
 TEST(repetitions_of_a_calibration)
@@ -400,9 +408,11 @@ TEST(repetitions_of_a_calibration)
         (void)one_of_width(4.02, room[i][0]);
         code.run = count_slowly;
         calls = 0;
+        slow_each = room[i][1] + 1;
         called->patience_seconds = 0.0;
         carm_measure_calibrate(called, &code);
-        assert_true(calls > 0 && calls % (room[i][1] + 1) == 0); /* of each attempt */
+        assert_true(calls > 0 && calls % slow_each == 0); /* of each attempt */
+        slow_each = 1;
         close_opened();
     }
 }
@@ -642,6 +652,9 @@ TEST(a_place_is_clearly_faster)
         for (size_t k = 0; k < 8; k++) {
             assert_int_equal(on_page[k], k < 4 && k < rows[i].places);
         }
+        called->deadline.tsc = 1; /* long ago: nothing is known of any page */
+        carm_measure_place(called, &code, 32 << 10, rows[i].places);
+        assert_int_equal(called->workers[0].place, 0);
         code.account.stride_bytes = 0;
         close_opened();
     }

@@ -572,6 +572,148 @@ TEST(untouched_memory_is_not_measured)
     carm_team_close(team);
 }
 
+/* A measurement of operations (with the account of an iteration: `n` of them) at `rate` of them a cycle. */
+static struct carm_measurement at_rate(struct carm_code *code, double rate)
+{
+    const double n = (double)(code->account.fp_instructions + code->account.loads);
+    struct carm_measurement m = {
+        .code = code,
+        .threads = 1,
+        .shape = {.iterations = 1000, .passes = 1, .windows = 1},
+        .seconds = {.n = 100, .median = n * 1000.0 / rate / 3e9},
+        .own_share = 1.0,
+        .clock_hz = 3e9,
+    };
+    return m;
+}
+
+/* What the widest known core executes in a cycle is believed; a clock misread by a third makes more of it. */
+TEST(catches_an_impossible_figure)
+{
+    static const struct {
+        enum carm_isa isa;
+        enum carm_precision precision;
+        enum carm_op op;
+        double most;
+    } rows[] = {
+        {CARM_AVX2, CARM_DP, CARM_MAD, 4.0},         {CARM_AVX2, CARM_DP, CARM_FMA, 2.0},
+        {CARM_AVX512, CARM_SP, CARM_ADD, 2.0},       {CARM_SCALAR, CARM_DP, CARM_FMA, 4.0},
+        {CARM_AVX2, CARM_DP, CARM_FMA2_ADD, 4.0},    {CARM_AVX512, CARM_INT8, CARM_ADD, 4.0},
+        {CARM_AVX2, CARM_INT64, CARM_ADD, 4.0},      {CARM_SSE, CARM_INT32, CARM_LOGIC, 4.0},
+        {CARM_AVX512, CARM_INT32, CARM_POPCNT, 4.0}, {CARM_AVX512, CARM_INT8, CARM_DOT, 2.0},
+        {CARM_AVX512, CARM_INT16, CARM_MUL, 2.0},    {CARM_AVX512, CARM_DP, CARM_DIV, 1.0},
+        {CARM_AMX, CARM_INT8, CARM_DOT, 1.0 / 16},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_code code = {
+            .spec = {.kind = CARM_KIND_B,
+                     .isa = rows[i].isa,
+                     .precision = rows[i].precision,
+                     .op = rows[i].op},
+            .account = {.fp_instructions = 24},
+        };
+        struct carm_measurement m = at_rate(&code, rows[i].most);
+        assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+        m.clock_hz = 3e9 / 1.015; /* 1% beyond the clock's error of 0.5% */
+        fail_if(carm_measure_judge(&m) != CARM_TOO_FAST, "%s %s %s: %.3g a cycle are believed",
+                carm_isa_name(rows[i].isa), carm_precision_name(rows[i].precision),
+                carm_op_name(rows[i].op), 1.015 * rows[i].most);
+    }
+}
+
+/* Loads and stores that the widest known core executes in a cycle, by the width of a vector; rows of 64 bytes of tiles. */
+TEST(catches_impossible_accesses)
+{
+    static const struct {
+        enum carm_isa isa;
+        enum carm_precision precision;
+        double loads, stores;
+    } rows[] = {{CARM_SCALAR, CARM_DP, 4.0, 2.0},
+                {CARM_SSE, CARM_DP, 4.0, 2.0},
+                {CARM_AVX2, CARM_DP, 3.0, 2.0},
+                {CARM_AVX512, CARM_DP, 2.0, 1.0},
+                {CARM_AMX, CARM_INT8, 2.0 / 16, 1.0 / 16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int stores = 0; stores < 2; stores++) {
+            const double most = stores ? rows[i].stores : rows[i].loads;
+            struct carm_code code = {
+                .spec = {.kind = CARM_KIND_A, .isa = rows[i].isa, .precision = rows[i].precision}};
+            *(stores ? &code.account.stores : &code.account.loads) = 24;
+            struct carm_measurement m = at_rate(&code, 1.0);
+            m.seconds.median = 24 * 1000.0 / most / 3e9;
+            assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+            m.seconds.median /= 1.015;
+            fail_if(carm_measure_judge(&m) != CARM_TOO_FAST, "%s: %.3g %s a cycle are believed",
+                    carm_isa_name(rows[i].isa), 1.015 * most, stores ? "stores" : "loads");
+        }
+    }
+}
+
+/* As much as a limit allows is no disturbance; shares are of all repetitions, also of those that do not count. */
+TEST(limits_of_disturbances)
+{
+    struct carm_code code = {.account = {.fp_instructions = 24}};
+    struct carm_measurement m = at_rate(&code, 1.0);
+    m.slow_share = 0.10;
+    m.clock_spread = 0.03;
+    m.taken_share = 0.02;
+    m.switches = 4; /* of 100 repetitions: too few to be more than chance */
+    assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+    m.seconds.n = 300;
+    m.switches = 6;
+    assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+    m.switches = 7;
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.own_share = 0.5; /* 300 of 600 */
+    assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+    m.switches = 13;
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.switches = 0;
+    m.steal_share = 0.05;
+    assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+    m.steal_share = 0.051;
+    assert_int_equal(carm_measure_judge(&m), CARM_STOLEN);
+    m.steal_share = 0.0;
+    m.cut = true;
+    assert_int_equal(carm_measure_judge(&m), CARM_CUT);
+    m.cut = false;
+    m.clock_spread = 0.0305;
+    assert_int_equal(carm_measure_judge(&m), CARM_CLOCK_MOVED);
+    m.clock_spread = 0.0;
+    m.slow_share = 0.101;
+    assert_int_equal(carm_measure_judge(&m), CARM_UNEVEN);
+    m.taken_share = 0.0203;
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.slow_share = 0.0;
+    assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+}
+
+/* Each disturbance is named for what it is. */
+TEST(names_what_disturbed)
+{
+    struct carm_code code = {.account = {.fp_instructions = 24}};
+    struct carm_measurement m = at_rate(&code, 1.0);
+    assert_int_equal(carm_measure_judge(&m), CARM_UNDISTURBED);
+    m.slow_share = 0.2;
+    assert_int_equal(carm_measure_judge(&m), CARM_UNEVEN);
+    m.taken_share = 0.03; /* a competitor in this system, not on another hardware thread */
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.own_share = 0.0;
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.taken_share = 0.0;
+    assert_int_equal(carm_measure_judge(&m), CARM_CORE_SHARED);
+    m.steal_share = 0.1;
+    assert_int_equal(carm_measure_judge(&m), CARM_STOLEN);
+    m.switches = 5;
+    assert_int_equal(carm_measure_judge(&m), CARM_PREEMPTED);
+    m.clock_spread = 0.05;
+    assert_int_equal(carm_measure_judge(&m), CARM_CLOCK_MOVED);
+    m.migrations = 1;
+    assert_int_equal(carm_measure_judge(&m), CARM_MIGRATED);
+    m.seconds.median /= 10.0;
+    assert_int_equal(carm_measure_judge(&m), CARM_TOO_FAST);
+}
+
 TEST(stamps_become_a_frequency)
 {
     struct carm_clock_stamp s[3][2];
@@ -806,34 +948,6 @@ TEST(readings_take_no_time)
     assert_near(ratios[2] / ratios[0], 2.0, 0.4);
     assert_true(widths[1] > 1.02 * widths[0] && widths[1] < 1.5 * widths[0]);
     assert_in_range(widths[0] / ratios[0], 1, 15); /* slots a cycle */
-}
-
-/* The middle of the tightest of several brackets of the wall time. */
-static void look(double *ticks, double *ns)
-{
-    double best = 1e300;
-    for (int i = 0; i < 64; i++) {
-        struct timespec t;
-        const uint64_t before = carm_clock_now();
-        clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-        const uint64_t after = carm_clock_now();
-        if ((double)(after - before) < best) {
-            best = (double)(after - before);
-            *ticks = (double)before + 0.5 * best;
-            *ns = (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-        }
-    }
-}
-
-/* Of two clocks that the hardware counts, 0.1% in 100 ms are 100 us: no delay of a bracket is that long. */
-TEST(the_tsc_has_its_frequency)
-{
-    const struct timespec nap = {0, 100000000};
-    double t0 = 0.0, n0 = 0.0, t1 = 0.0, n1 = 0.0;
-    look(&t0, &n0);
-    nanosleep(&nap, NULL);
-    look(&t1, &n1);
-    assert_near(tsc.tsc_hz / ((t1 - t0) / (n1 - n0) * 1e9), 1.0, 1e-3);
 }
 
 /* The eighth number of the team's processors 0 and 9; neither the sum of all nor what follows the processors. */
