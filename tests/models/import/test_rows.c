@@ -65,13 +65,12 @@ static void put_point(struct figures *r, const struct carm_point *p)
 }
 
 /* The rows, or behind "refused: " the sentence without the name of the file. */
-static const struct figures *rows_of(const char *text, bool runs)
+static const struct figures *rows_at(const char *file, const struct carm_points_how *how)
 {
     struct figures *rows = no_figures();
-    const struct carm_points_how how = {.runs = runs};
     struct carm_points *points = NULL;
     struct carm_point p;
-    int rc = carm_points_open(file_of(text), &how, &points, &err);
+    int rc = carm_points_open(file, how, &points, &err);
     while (rc == 0 && (rc = carm_points_next(points, &p, &err)) == 1) {
         put_point(rows, &p);
         rc = 0;
@@ -82,6 +81,12 @@ static const struct figures *rows_of(const char *text, bool runs)
         put(rows, "refused%s\n", what ? what : err.text);
     }
     return rows;
+}
+
+static const struct figures *rows_of(const char *text, bool runs)
+{
+    const struct carm_points_how how = {.runs = runs};
+    return rows_at(file_of(text), &how);
 }
 
 struct file {
@@ -501,11 +506,11 @@ TEST(carm_tool)
 }
 
 /* What is known of a model of roofs. */
-static const struct figures *roofs_of(const char *text)
+static const struct figures *roofs_at(const char *file)
 {
     struct figures *rows = no_figures();
     struct carm_model *m = NULL;
-    if (carm_select_open(file_of(text), &m, NULL, &err)) {
+    if (carm_select_open(file, &m, NULL, &err)) {
         const char *what = strstr(err.text, ": ");
         put(rows, "refused%s\n", what ? what : err.text);
         return rows;
@@ -542,6 +547,123 @@ static const struct figures *roofs_of(const char *text)
     put(rows, "\n");
     carm_model_free(m);
     return rows;
+}
+
+/* Files that the tools themselves have written. */
+TEST(samples)
+{
+#define WORK "tests/data/import/work.csv"
+    static const struct {
+        const char *name, *uarch;
+        struct carm_points_how how;
+        const char *rows;
+    } files[] = {
+        {"google-benchmark.json",
+         "",
+         {.runs = false},
+         "BM_triad/4096: flops 8192 bytes 98304 s 1.024e-06 x1 by "
+         "Google Benchmark on sample\n"
+         "BM_dot/real_time: flops 10000000 bytes 80000000 s 0.002 x2 by Google Benchmark on sample\n"
+         "BM_times_only: s 1.5 x1 by Google Benchmark on sample; the benchmark has no counter named flops, and none "
+         "named bytes\n"
+         "BM_broken: x0 by Google Benchmark on sample; Google Benchmark skipped it: no file\n"
+         "BM_copy: flops 20000 bytes 160000 s 1.05e-05 x1 by Google Benchmark on sample\n"},
+        {"google-benchmark.json",
+         "",
+         {.runs = true},
+         "BM_triad/4096: flops 8192 bytes 98304 s 1.024e-06 x1 by "
+         "Google Benchmark on sample\n"
+         "BM_dot/real_time: flops 10000000 bytes 80000000 s 0.002 x2 by Google Benchmark on sample\n"
+         "BM_times_only: s 1.5 x1 by Google Benchmark on sample; the benchmark has no counter named flops, and none "
+         "named bytes\n"
+         "BM_broken: x0 by Google Benchmark on sample; Google Benchmark skipped it: no file\n"
+         "BM_copy: flops 20000 bytes 160000 s 1e-05 x1 by Google Benchmark on sample\n"
+         "BM_copy: flops 20000 bytes 160000 s 1.1e-05 x1 by Google Benchmark on sample\n"
+         "BM_copy: flops 20000 bytes 160000 s 1.05e-05 x1 by Google Benchmark on sample\n"},
+        {"hyperfine.json",
+         "",
+         {.work = WORK},
+         "./solve 1000: flops 2e+09 bytes 1.6e+10 s 0.505 x0 by "
+         "hyperfine; median of 4 runs, from 0.5 to 0.53 s; flops and bytes come from --work FILE\n"
+         "./other: s 0.2 x0 by hyperfine; hyperfine measures times; flops and bytes come from --work FILE\n"},
+        {"hyperfine.json",
+         "",
+         {.work = WORK, .runs = true},
+         "./solve 1000: flops 2e+09 bytes 1.6e+10 s 0.5 x0 "
+         "by hyperfine; hyperfine measures times; flops and bytes come from --work FILE\n"
+         "./solve 1000: flops 2e+09 bytes 1.6e+10 s 0.51 x0 by hyperfine; hyperfine measures times; flops and bytes come "
+         "from --work FILE\n"
+         "./solve 1000: flops 2e+09 bytes 1.6e+10 s 0.5 x0 by hyperfine; hyperfine measures times; flops and bytes come "
+         "from --work FILE\n"
+         "./solve 1000: flops 2e+09 bytes 1.6e+10 s 0.53 x0 by hyperfine; hyperfine measures times; flops and bytes come "
+         "from --work FILE\n"
+         "./other: s 0.2 x0 by hyperfine; hyperfine measures times; flops and bytes come from --work FILE\n"},
+        {"hyperfine-2.json",
+         "",
+         {.work = WORK},
+         "solve: flops 2e+09 bytes 1.6e+10 s 0.51 x0 by hyperfine; "
+         "median of 2 runs, from 0.5 to 0.52 s; flops and bytes come from --work FILE\n"},
+        {"perf.json",
+         "skylake-server",
+         {.runs = false},
+         "perf: flops 2e+09 bytes 2.55616575e+10 low 6.4e+09 "
+         "high 2.56e+10 s 0.5 share 0.5 instructions 4e+09 loads 600000000 stores 200000000 load_bytes "
+         "1.91712431e+10 store_bytes 6.39041438e+09 dp_scalar 1000000 dp_128 0 dp_256 1.999e+09 dp_512 0 "
+         "sp_scalar 0 sp_128 0 sp_256 0 sp_512 0 task_seconds 0.5 x0 by perf stat; recipe skylake-server: bytes "
+         "are accesses x 32, the mean width of FP instructions (widths seen: 8 to 32)\n"},
+        {"perf.json",
+         "zen3",
+         {.runs = false},
+         "perf: s 0.5 instructions 4e+09 task_seconds 0.5 x0 by perf "
+         "stat; recipe zen3: none of its events is in the file (CARM_UARCH=NAME names another recipe): "
+         "r0076,r00c0,r0129,r0229,r0429,r0f03,r4844\n"},
+        {"likwid.csv",
+         "",
+         {.runs = false},
+         "solve: flops 2e+09 dram 6.4e+09 s 1 x2 precision dp by likwid; "
+         "only double precision was counted; likwid does not count the bytes of loads and stores\n"
+         "copy: flops 100000000 dram 4e+09 s 0.5 x1 precision dp by likwid; only double precision was counted; flops and "
+         "DRAM bytes are of two groups, joined by their rates; likwid does not count the bytes of loads and stores\n"
+         "idle: s 0.25 x1 by likwid; likwid does not count the bytes of loads and stores\n"},
+        {"advisor.csv",
+         "",
+         {.runs = false},
+         "[loop in multiply at solve.c:32]: flops 4.4e+09 bytes 3.52e+10 s "
+         "1.1 x0 isa avx2 by Intel Advisor\n"
+         "[loop in multiply at solve.c:39]: flops 680000000 bytes 2.72e+09 s 0.34 x0 by Intel Advisor\n"},
+        {"carm-tool.csv",
+         "",
+         {.runs = false},
+         "spmv: flops 2e+09 bytes 1.6e+10 s 0.8 x1 isa avx2 precision dp "
+         "by CARM Tool DR-ROI\n"
+         "dgemm: flops 7.53125e+10 bytes 9.4140625e+09 s 1.25 x4 isa avx512 precision dp by CARM Tool PMU\n"
+         "integers: flops 0 s 0.5 x0 by CARM Tool SDE; the CARM Tool found no arithmetic intensity, so its bytes are "
+         "unknown\n"},
+        {"ert.json",
+         "",
+         {.runs = false},
+         "ERT 1.1.0, roofs of ERT 1.1.0 on node7,  dp update\n"
+         "L1 0 L2 0 DRAM 0 \n"
+         "unknown dp x4, 2.05e+10: L1 update 4.805e+11 L2 update 2.1025e+11 DRAM update 2.05e+10 best 1.6025e+11; "
+         "measured with 8 threads, the bandwidths with 4\n"},
+        {"carm-tool-roofs.csv",
+         "",
+         {.runs = false},
+         "CARM Tool, roofs of CARM Tool on node7, 2026-01-15 "
+         "10:00:00 dp 2:1\n"
+         "L1 49152 L2 1310720 L3 31457280 DRAM 0 \n"
+         "avx512 dp x1, 0: L1 2:1 4.805e+11 L2 2:1 2.1025e+11 L3 2:1 6.05e+10 DRAM 2:1 1.21e+10 L1 1:0 3.9e+11 L2 1:0 "
+         "1.8e+11 L3 1:0 5.8e+10 DRAM 1:0 1.3e+10 add 5.01e+10 fma 1.004e+11\n"
+         "scalar dp x4, 0: L1 2:1 1e+11 L2 2:1 9e+10 L3 2:1 6e+10 DRAM 2:1 3e+10 mul 1.25e+10 fma 2.5e+10\n"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "tests/data/import/%s", files[i].name);
+        assert_int_equal(setenv("CARM_UARCH", files[i].uarch, 1), 0);
+        expect(carm_select_is_model(name) ? roofs_at(name) : rows_at(name, &files[i].how),
+               files[i].rows, files[i].name, i);
+    }
+    assert_int_equal(unsetenv("CARM_UARCH"), 0);
 }
 
 #define ERT(memory, compute, more)                              \
@@ -639,6 +761,6 @@ TEST(roofs)
          "1e+09 L2 1000000:1000000 2e+09 DRAM 1000000:1000000 4e+09 add 5e+09 fma 6e+09\n"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        expect(roofs_of(files[i].text), files[i].roofs, "file", i);
+        expect(roofs_at(file_of(files[i].text)), files[i].roofs, "file", i);
     }
 }
