@@ -98,6 +98,9 @@ TEST(contractions_count_their_ranks)
         {"B0B1K,NK->B0B1N", "2x32x64,128x64>2x32x128", UINT64_C(2) * 32 * 64 * 128},
         {"A12B34,B34C->A12C", "5x6,6x7>5x7", 210},
         {"AA0,A0A1->AA1", "5x6,6x7>5x7", 210},
+        {"A123456A123457->A123456", "2x3>2", 6},
+        {"B(123456789P+R),R->BP", "2x9,3>2x5", 30},
+        {"B(P+R),R->BP", "2x0,0>2x5", 0},
         /* conv2d: B C O P Q R S = 1 3 8 30 30 3 3, padding and stride unseen */
         {"BC(P+R)(Q+S),OCRS->BOPQ", "1x3x32x32,8x3x3x3>1x8x30x30", UINT64_C(3) * 8 * 900 * 9},
         {"BC(P+R),OCR->BOP", "1x3x32,8x3x3>1x8x16", UINT64_C(3) * 8 * 16 * 3},
@@ -177,6 +180,10 @@ TEST(what_does_not_fit_is_refused)
         {"AB->AB", "2x3>2x5", "rank B has size 3 in one tensor and 5 in another"},
         {"B(P+R)->BP", "2x9>2x5",
          "unknown rank R: sums alone have it, and no rank or shape gives its size"},
+        {"B(P+R),R->BP", "2x0,1>2x5", "dimension 2 of its tensor 1 is 0 where its ranks are not"},
+        {"A-B->A", "2>2",
+         "character 2 is not part of a rank (a capital letter with optional digits), of a sum of "
+         "ranks (P+R), comma or arrow"},
         {"B(P+R),R->BP", "2x0,3>2x5", "dimension 2 of its tensor 1 is 0 where its ranks are not"},
         {"AB->B", "3037000500x3037000500>3037000500",
          "the product of its ranks' sizes passes 2^63 - 1"},
@@ -206,6 +213,7 @@ TEST(misfits_have_their_kind)
         {"MK,KN->MN", "2x3,5x4>2x4", CARM_SOL_MISFIT_SHAPE},
         {"MK,KN->MN", "2x0,3x4>2x4", CARM_SOL_MISFIT_SHAPE},
         {"MK,KN->MN", "2x8,4x4>2x4", CARM_SOL_MISFIT_PART},
+        {"MK,KN->MN", "2x1,4x4>2x4", CARM_SOL_MISFIT_PART},
         {"MK,KN->MN", "2x3>2x4", CARM_SOL_MISFIT_PART},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
