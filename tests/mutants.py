@@ -86,10 +86,21 @@ def read(path):
         return file.read()
 
 
+def end_without_memory(lines, i):
+    """The last line in a block for memory that is used up, whose condition begins on line i; -1 = none begins there."""
+    condition, at = lines[i], i
+    while re.match(r"\s*if \(", condition) and not condition.endswith("{") and at + 1 < min(i + 4, len(lines)):
+        at += 1
+        condition += " " + lines[at].lstrip()
+    end = next((k for k in range(at + 1, min(at + 6, len(lines))) if lines[k].lstrip().startswith("}")), -1)
+    return end - 1 if NO_MEMORY.search(condition) and re.search(r"CARM_ENOMEM|no_memory\(|out_of_memory\(",
+                                                            "".join(lines[at + 1:end + 1])) else -1
+
+
 def code_lines(text):
     """The lines inside bodies and tables that a change may fall on: (index, line). Not those of messages, nor whether
     memory is used up."""
-    depth, comment, message, lines = 0, False, False, text.split("\n")
+    depth, comment, message, lines, no_memory = 0, False, False, text.split("\n"), -1
     for i, line in enumerate(lines):
         bare = re.sub(r"/\*.*?\*/", "", line)
         if comment:
@@ -100,8 +111,8 @@ def code_lines(text):
         inside = depth > 0
         if not bare.lstrip().startswith("#"):
             depth += bare.count("{") - bare.count("}")
-            no_memory = NO_MEMORY.search(bare) and "CARM_ENOMEM" in "".join(lines[i + 1:i + 5]).split("}")[0]
-            if inside and not message and not no_memory and not SPARED.search(bare):
+            no_memory = max(no_memory, end_without_memory(lines, i))
+            if inside and not message and i > no_memory and not SPARED.search(bare):
                 yield i, line
             message = (message or "carm_fail(" in bare) and not bare.rstrip().endswith(";")
 
