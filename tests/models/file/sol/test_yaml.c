@@ -302,6 +302,9 @@ TEST(counts_are_exact)
     assert_non_null(strstr(err.text, "n is \"5\", not"));
     (void)value("[5]", count, &v, &err);
     assert_non_null(strstr(err.text, "n is a list, not"));
+    /* control characters, U+0080 to U+009F too, are not for terminals */
+    (void)value("\"\\x80 \\x9f \\xa0 \\u0145 \\x1f \\x7f\"", count, &v, &err);
+    assert_non_null(strstr(err.text, "n is \"?? ?? \xc2\xa0 \xc5\x85 ? ?\", not"));
 }
 
 TEST(numbers_are_finite)
