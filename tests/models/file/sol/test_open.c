@@ -1,36 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Operands of `carm sol`: names that are built in, files, standard input; which of them are analyses. */
-#include <unistd.h>
-
+#include "base/job.h"
 #include "models/file/sol/open.h"
+#include "tests/folder.h"
 #include "tests/models/model_text.h"
-#include "tests/unit.h"
-
-static char folder[64], path[128];
-
-static int set_up(void **state)
-{
-    (void)strcpy(folder, "/tmp/carm-test-open-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    return rmdir(folder);
-}
-
-/* The folder's file of that name, gone when the test ends. */
-static void gone(void *name)
-{
-    (void)unlink(name);
-}
 
 static const char *file_of(const char *name, const char *text)
 {
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *out = fopen(path, "w");
-    assert_true(out && fputs(text, out) >= 0 && fclose(out) == 0);
-    return path;
+    put_file(name, text);
+    return path_of(name);
 }
 
 static const char graph[] =
@@ -70,7 +48,7 @@ TEST(built_in_names)
     assert_null(carm_sol_arch_names()[3]);
 }
 
-TEST_BETWEEN(graphs_and_analyses, set_up, tear_down)
+TEST_BETWEEN(graphs_and_analyses, make_folder, remove_folder)
 {
     char text[512], standard[] = "-", dotted[128], bare[128];
     struct carm_sol_input in;
@@ -105,7 +83,6 @@ TEST_BETWEEN(graphs_and_analyses, set_up, tear_down)
         assert_non_null(in.graph);
         assert_string_equal(in.name, files[i].wanted);
         carm_sol_input_close(&in);
-        gone(path);
     }
     (void)snprintf(dotted, sizeof dotted, "%s",
                    file_of("a.yaml", carm_sol_example_text("worked-example", NULL)));
@@ -124,12 +101,10 @@ TEST_BETWEEN(graphs_and_analyses, set_up, tear_down)
         carm_sol_input_close(&in);
     }
     assert_true(dup2(kept, STDIN_FILENO) == STDIN_FILENO && close(kept) == 0);
-    gone(dotted);
-    gone(bare);
 }
 
 /* What tells an analysis: its total, or layers that count; a graph has a name, or layers that name tensors. */
-TEST_BETWEEN(which_is_an_analysis, set_up, tear_down)
+TEST_BETWEEN(which_is_an_analysis, make_folder, remove_folder)
 {
     static const char of_analysis[] = "a has no ", of_graph[] = "layer a: the key ";
     static const struct {
@@ -150,11 +125,10 @@ TEST_BETWEEN(which_is_an_analysis, set_up, tear_down)
         assert_refused(carm_sol_input_open(file_of("x.yaml", cases[i].text), &in, &err),
                        -CARM_EFORMAT, cases[i].refused);
         carm_sol_input_close(&in);
-        gone(path);
     }
 }
 
-TEST_BETWEEN(machines, set_up, tear_down)
+TEST_BETWEEN(machines, make_folder, remove_folder)
 {
     static struct carm_sol_arch arch;
     assert_ok(carm_sol_machine_open("H100_PCIe", "", 0, &arch, &err));
@@ -174,16 +148,23 @@ TEST_BETWEEN(machines, set_up, tear_down)
     assert_ok(carm_sol_machine_open(file_of("a.yaml", carm_sol_arch_text("b200", NULL)), NULL, 0,
                                     &arch, &err));
     assert_false(arch.measured);
-    assert_refused(carm_sol_machine_open(path, NULL, 2, &arch, &err), -CARM_EINVAL,
+    assert_refused(carm_sol_machine_open(path_of("a.yaml"), NULL, 2, &arch, &err), -CARM_EINVAL,
                    "--isa and --threads");
-    gone(path);
     assert_int_equal(carm_sol_machine_open(file_of("a.yaml", " \n{}"), NULL, 0, &arch, &err),
                      -CARM_EFORMAT);
-    assert_non_null(strstr(err.text, path));
-    gone(path);
+    assert_non_null(strstr(err.text, path_of("a.yaml")));
     /* without an operand, the model of this machine */
     assert_int_equal(setenv("XDG_DATA_HOME", folder, 1), 0);
     assert_refused(carm_sol_machine_open(NULL, NULL, 0, &arch, &err), -CARM_EINVAL,
                    "name the machine with --arch: a100-sxm4, b200, h100-pcie, ");
+    char model[512];
+    assert_ok(carm_default_model_path(model, sizeof model, &err));
+    char *name = strrchr(model, '/');
+    *name = '\0';
+    assert_int_equal(mkdir(model, 0700), 0);
+    *name = '/';
+    assert_int_equal(symlink(source_file("tests/data/sample-model.json"), model), 0);
+    assert_ok(carm_sol_machine_open(NULL, "avx512", 1, &arch, &err));
+    assert_true(arch.measured);
     assert_int_equal(unsetenv("XDG_DATA_HOME"), 0);
 }

@@ -363,6 +363,8 @@ TEST(files_that_cannot_be_read_are_named)
     assert_null(yaml);
     assert_int_equal(carm_yaml_open("/", NULL, &yaml, &err), -CARM_EIO);
     assert_string_equal(err.text, "cannot read /: it is a directory; name a file in it");
+    assert_refused(carm_yaml_open("/proc/self/mem", NULL, &yaml, &err), -CARM_EIO,
+                   "cannot read /proc/self/mem: Input/output error");
     carm_yaml_close(NULL);
 }
 
