@@ -80,6 +80,8 @@ TEST(the_sweep_leaves_every_cache)
     open_fixture("pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
                  (struct carm_build_words){.memory = "8G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 8 * 480 * MIB);
+    open_fixture("pack:1 core:2 pu:1", (struct carm_build_words){.memory = "8G"});
+    assert_int_equal(carm_build_curve_end(&f.build, 1), 1024 * MIB);
 }
 
 TEST(working_sets_lie_inside_their_level)
@@ -634,8 +636,8 @@ TEST(a_step_is_between_medians)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const double w = rows[i].inside;
         const int t = rows[i].threads;
-        /* 39 KiB is more than four fifths of 48, 59 less than 1.25 times, 193 more than 4 times */
-        const double at[] = {10, 20, 38, 39, 59, 61, 100, 191, 193},
+        /* four fifths of 48 KiB are 38.4 (here the product of 0.8), 1.25 times are 60 and 4 times 192 */
+        const double at[] = {10, 20, 0.8 * 48, 39, 60, 61, 100, 192, 193},
                      values[] = {w - 20, w, w + 50, 1, 1000, 99, 100, 150, 1000};
         struct carm_build_levels l;
         open_fixture(two_sockets, (struct carm_build_words){.levels = rows[i].levels});
