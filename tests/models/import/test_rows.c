@@ -755,8 +755,8 @@ TEST(roofs)
         {TOOL_ROOFS("1", "0") "t0,avx2,dp,1e7,1,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n", NO_SENSE},
         {TOOL_ROOFS("1", "0") "t0,,dp,2,1,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n", NO_SENSE},
         {TOOL_ROOFS("1", "0") "t0,avx2,dp,2,1,1,No,1,,1,9,2,9,3,9,4,9,5,9,6,9\n", NO_SENSE},
-        {TOOL_ROOFS("1", "0") "t0,avx2,dp,1,1e6,1e6,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
-         "CARM Tool, roofs of CARM Tool on n, t0 dp 1000000:1000000\nL1 1024 L2 1024 DRAM 0 \navx2 dp x1, 0: "
+        {TOOL_ROOFS("1", "0") "\"t\n0\",avx2,dp,1e6,1e6,1e6,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n",
+         "CARM Tool, roofs of CARM Tool on n, t?0 dp 1000000:1000000\nL1 1024 L2 1024 DRAM 0 \navx2 dp x1000000, 0: "
          "L1 1000000:1000000 "
          "1e+09 L2 1000000:1000000 2e+09 DRAM 1000000:1000000 4e+09 add 5e+09 fma 6e+09\n"},
     };
