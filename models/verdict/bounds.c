@@ -801,17 +801,24 @@ static void bound_window(const struct carm_bounds_input *in, struct carm_bounds 
         1.02; /* least ratio to the chain's bound: else it is the same bound; chosen by hand */
     const double reorder = in->rates.theory ? in->rates.theory->reorder : 0.0;
     const double waits = in->rates.theory ? in->rates.theory->vector_queue : 0.0;
+    char window[80] = "which overlap within few iterations alone",
+         flight[64] = "few iterations have";
+    if (reorder > 0.0) { /* else the window was of the loop's iterations */
+        snprintf(window, sizeof window,
+                 "of which a window of %.0f instructions (%.0f waiting on vectors) overlaps a few",
+                 reorder, waits);
+        snprintf(flight, sizeof flight, "%.0f instructions in flight have", reorder);
+    }
     if (in->window_cycles > more * in->chain_cycles) {
         carm_bounds_add(out, CARM_LIMIT_CHAIN, in->window_cycles / in->clock_hz, false,
-                        "%.4g cycles by dependences within iterations, of which a window of %.0f "
-                        "instructions (%.0f waiting on vectors) overlaps a few",
-                        in->window_cycles, reorder, waits);
+                        "%.4g cycles by dependences within iterations, %s", in->window_cycles,
+                        window);
     }
     if (in->window_missing_cycles > more * fmax(in->window_cycles, in->missing_cycles)) {
         carm_bounds_add(out, CARM_LIMIT_LATENCY, in->window_missing_cycles / in->clock_hz, false,
                         "%.4g cycles by simulated misses at scattered addresses and their "
-                        "latencies, as many at a time as %.0f instructions in flight have",
-                        in->window_missing_cycles, reorder);
+                        "latencies, as many at a time as %s",
+                        in->window_missing_cycles, flight);
     }
 }
 
