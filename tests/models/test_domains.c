@@ -24,7 +24,7 @@ TEST(telling_pairs_first)
     struct carm_numa_node eight[8];
     struct carm_numa_pair more[65];
     for (int i = 0; i < 8; i++) {
-        eight[i] = (struct carm_numa_node){.node = i, .cores = 64, .memory_bytes = GB};
+        eight[i] = (struct carm_numa_node){.node = i, .cores = 1, .memory_bytes = GB};
     }
     assert_int_equal(carm_numa_plan(eight, 8, more), 65);
     assert_true(more[63].from == 0 && more[63].to == 7 && more[64].from == 7 && more[64].to == 0);
@@ -127,20 +127,21 @@ TEST(pages_elsewhere)
                                .nlatency = 1};
         m.nnuma = put(pairs);
         for (int i = 0; i < 2; i++) {
-            memory[i][0] = (struct carm_memory_roof){.level = "L1", .bandwidth = 200e9};
-            memory[i][1] =
-                (struct carm_memory_roof){.level = "DRAM", .bandwidth = 50e9, .ci95 = {49e9, 51e9}};
-            roofs[i] = (struct carm_roofs){.threads = i ? 28 : 1,
+            memory[i][1] = (struct carm_memory_roof){.level = "L1", .bandwidth = 200e9};
+            memory[i][0] = (struct carm_memory_roof){
+                .level = "DRAM", .bandwidth = 50e9, .bytes_per_cycle = 10, .ci95 = {49e9, 51e9}};
+            roofs[i] = (struct carm_roofs){.threads = i ? 28 : 14,
                                            .memory = memory[i],
                                            .nmemory = 2,
                                            .dram_peak = {.bandwidth = 95e9}};
         }
         latency.seconds = 90e-9;
         assert_ok(carm_numa_use(&m, remote ? "numa:1" : "interleaved", &err));
-        assert_near(memory[0][0].bandwidth, 200e9, 0.0);
-        assert_near(memory[0][1].bandwidth, remote ? 30e9 : 50e9, 1.0); /* 60 of 100 GB/s */
-        assert_near(memory[0][1].ci95.hi, remote ? 30.6e9 : 51e9, 1.0);
-        assert_near(memory[1][1].bandwidth, remote ? 50e9 : 100e9, 1.0); /* 190 of 95 GB/s */
+        assert_near(memory[0][1].bandwidth, 200e9, 0.0);
+        assert_near(memory[0][0].bytes_per_cycle, remote ? 6 : 10, 1e-9);
+        assert_near(memory[0][0].bandwidth, remote ? 30e9 : 50e9, 1.0); /* 60 of 100 GB/s */
+        assert_near(memory[0][0].ci95.hi, remote ? 30.6e9 : 51e9, 1.0);
+        assert_near(memory[1][0].bandwidth, remote ? 50e9 : 100e9, 1.0); /* 190 of 95 GB/s */
         assert_near(roofs[1].dram_peak.bandwidth, remote ? 95e9 : 190e9, 1.0);
         assert_near(latency.seconds, remote ? 140e-9 : 90e-9, 1e-12);
         assert_string_equal(
@@ -151,6 +152,12 @@ TEST(pages_elsewhere)
         (void)snprintf(m.machine.on, sizeof m.machine.on, "numa:1");
         assert_ok(carm_numa_use(&m, "numa:4", &err));
         assert_non_null(strstr(m.changed, "from numa:1 to the memory of numa:4: 0.25 times"));
+        for (int own_one = 0; own_one < 2; own_one++) { /* one of both latencies is not known */
+            pairs[own_one ? 1 : 6].seconds = 0;
+            assert_ok(carm_numa_use(&m, "numa:4", &err));
+            assert_non_null(strstr(m.changed, "latency not known"));
+            pairs[own_one ? 1 : 6].seconds = own_one ? 90e-9 : 250e-9;
+        }
         assert_refused(carm_numa_use(&m, "numa:7", &err), -CARM_ENOTSUP,
                        "no bandwidth to numa:7; it has numa:0 to numa:0, ");
         assert_non_null(strstr(err.text, "numa:1 to"));
@@ -159,8 +166,11 @@ TEST(pages_elsewhere)
         }
         (void)carm_numa_use(&m, "numa:7", &err);
         assert_null(strstr(err.text, "numa:1 to"));
-        assert_refused(carm_numa_use(&m, "node1", &err), -CARM_EINVAL,
-                       "write numa:1 or interleaved");
+        static const char *const bad[] = {"node1", "numa.1", "numa:", "numa:x", "numa:1x"};
+        for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+            assert_refused(carm_numa_use(&m, bad[i], &err), -CARM_EINVAL,
+                           "write numa:1 or interleaved");
+        }
         m.nnuma = m.nnuma_nodes = 0;
         assert_refused(carm_numa_use(&m, "numa:1", &err), -CARM_ENOTSUP, "several NUMA nodes");
         assert_refused(carm_numa_use(&m, "interleaved", &err), -CARM_ENOTSUP, "several NUMA nodes");

@@ -62,8 +62,8 @@ TEST(of_the_tlb)
                                                  {.working_set_bytes = 12 << 20},
                                                  {.working_set_bytes = 16 << 20}};
     static struct carm_latency_curve curves[] = {
-        {.order = CARM_LATENCY_RANDOM, .page_bytes = 4096, .points = points + 2, .npoints = 1},
-        {.order = CARM_LATENCY_PAGES, .page_bytes = 4096, .points = points, .npoints = 3}};
+        {.order = CARM_LATENCY_PAGES, .page_bytes = 4096, .points = points, .npoints = 3},
+        {.order = CARM_LATENCY_RANDOM, .page_bytes = 4096, .points = points + 2, .npoints = 1}};
     static struct carm_latency levels[] = {{.level = "TLB1",
                                             .order = CARM_LATENCY_PAGES,
                                             .page_bytes = 4096,
@@ -111,6 +111,8 @@ TEST(loads_beside_instructions)
     model.nin_flight--;
     assert_near(1e9 * carm_in_flight_beside(&model, 46), 60, 1e-9);
     assert_near(1e9 * carm_in_flight_beside(&model, 100), 80, 1e-9);
+    model.nin_flight = 1;
+    assert_near(1e9 * carm_in_flight_beside(&model, 46), 10, 1e-9);
     model.nin_flight = 0;
     assert_near(carm_in_flight_beside(&model, 46), 0.0, 0.0);
 }
