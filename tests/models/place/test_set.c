@@ -17,14 +17,14 @@
     {                                                                        \
         .op = op_, .rate = rate_, .ci95 = { 0.99 * (rate_), 1.01 * (rate_) } \
     }
-static struct carm_memory_roof wide[] = {M("L1", "2:1", 90),    M("L1", "1:0", 80),
-                                         M("L1", "update", 96), M("L1", "0:1", 95),
-                                         M("L2", "2:1", 50),    M("L2", "1:0", 400),
-                                         M("DRAM", "2:1", 20),  M("DRAM", "1:0", 24)},
+static struct carm_memory_roof wide[] = {M("DRAM", "2:1", 20), M("L1", "2:1", 90),
+                                         M("L1", "1:0", 80),   M("L1", "update", 96),
+                                         M("L1", "0:1", 95),   M("L2", "2:1", 50),
+                                         M("L2", "1:0", 400),  M("DRAM", "1:0", 24)},
                                middle[] = {M("L1", "1:0", 99), M("L1", "2:1", 98),
                                            M("L2", "2:1", 60), M("L2", "1:0", 500),
                                            M("DRAM", "2:1", 18)},
-                               narrow[] = {M("L1", "2:1", 30), M("L1", "1:1", 97),
+                               narrow[] = {M("L1", "1:1", 97), M("L1", "2:1", 30),
                                            M("L2", "2:1", 25), M("DRAM", "2:1", 15)},
                                other[] = {M("L1", "2:1", 999), M("L2", "2:1", 999)};
 static struct carm_compute_roof flops[] = {C("fma", 80), C("add", 40),   C("div", 5),
@@ -70,8 +70,8 @@ static struct carm_roofs sets[] = {{.isa = "avx512",
                                     .ncompute = 1}};
 static struct carm_level levels[] = {{.level = "L1"}, {.level = "L2"}, {.level = "DRAM"}};
 static struct carm_numa_pair domains[] = {
-    {.from = 0, .to = 0, .threads = 2, .bandwidth = 22},
     {.from = 0, .to = 1, .threads = 2, .bandwidth = 11, .disturbed = true},
+    {.from = 0, .to = 0, .threads = 2, .bandwidth = 22},
     {.from = -1, .to = -1, .threads = 2, .bandwidth = 16},
     {.from = 1, .to = 1, .threads = 4, .bandwidth = 12}};
 static struct carm_model model;
@@ -123,8 +123,8 @@ static const char *told(const struct carm_place_set *set)
 TEST_BETWEEN(ceilings, set_up, NULL)
 {
     struct carm_place_set set;
-    wide[6].disturbed = flops[1].disturbed = narrow[0].disturbed = true;
-    (void)strcpy(wide[6].code, "A");
+    wide[0].disturbed = flops[1].disturbed = narrow[1].disturbed = true;
+    (void)strcpy(wide[0].code, "A");
     carm_place_prepare(&set, &model, &sets[0]);
     assert_string_equal(
         told(&set),
@@ -132,10 +132,10 @@ TEST_BETWEEN(ceilings, set_up, NULL)
         "popcnt 2-, sqrt 3-, div 5-, sse mad 10<, add 40*, avx2 fma 44<, fma 80\n"
         "22 80;  0,   0,  0; numa:0 to numa:1 11*, interleaved 16, DRAM 22*; "
         "popcnt 2-, sqrt 3-, div 5-, sse mad 10<, add 40*, avx2 fma 44<, fma 80");
-    wide[6].disturbed = flops[1].disturbed = narrow[0].disturbed = false;
+    wide[0].disturbed = flops[1].disturbed = narrow[1].disturbed = false;
     /* the peak of DRAM is by another code than the disturbed roof; without levels there is no slope */
-    (void)strcpy(wide[6].code, "B");
-    wide[6].disturbed = true;
+    (void)strcpy(wide[0].code, "B");
+    wide[0].disturbed = true;
     model.nlevels = 0;
     carm_place_prepare(&set, &model, &sets[0]);
     assert_string_equal(
@@ -143,7 +143,7 @@ TEST_BETWEEN(ceilings, set_up, NULL)
         "nyyy\n0 80;  0,   0,  0;; popcnt 2-, sqrt 3-, div 5-, sse mad 10<, add 40, avx2 fma 44<, fma 80\n"
         "22 80;  0,   0,  0; numa:0 to numa:1 11*, interleaved 16, DRAM 22; "
         "popcnt 2-, sqrt 3-, div 5-, sse mad 10<, add 40, avx2 fma 44<, fma 80");
-    wide[6].disturbed = false;
+    wide[0].disturbed = false;
     model.nlevels = 3;
     /* wider ISAs are faster; the highest peak of DRAM of as many threads; the memory of one domain in place of all */
     (void)strcpy(model.changed, "x");
@@ -234,6 +234,27 @@ TEST_BETWEEN(measured, set_up, NULL)
         told(&set),
         "nyyy\n30 10; 1:1 97, avx2 1:0 99, avx512 80; DRAM 15, L2 25, L1 30; chain 7, mad 10\n"
         "12 80;  0,   0,  0; far 6, near 12; chain 7, peak 80");
+    /* those of the model */
+    static struct carm_ceiling_roof of[] = {
+        {.group = CARM_CEILING_MEMORY, .name = "dot", .rate = 11}};
+    for (int n = 0; n < 2; n++) {
+        sets[2].ceilings = of;
+        sets[2].nceilings = (size_t)n;
+        carm_place_prepare(&set, &model, &sets[2]);
+        assert_int_equal(set.has_measured, n);
+    }
+    assert_string_equal(
+        told(&set),
+        "nyyy\n30 10; 1:1 97, avx2 1:0 99, avx512 80; DRAM 15, L2 25, L1 30; mad 10\n11 10;  0,   0,  0; streaming bandwidth 11; peak 10");
+    for (int i = 0; i < 2; i++) {
+        carm_place_prepare_metric(&set, &model, &sets[2], "swaps", i ? 0.5 : 0.0);
+        assert_string_equal(
+            told(&set),
+            i ? "swapsnyyy\n30 0.5; 1:1 97, avx2 1:0 99, avx512 80; DRAM 15, L2 25, L1 30; peak 0.5\n11 0.5;  0,   0,  0; streaming bandwidth 11; peak 0.5"
+              : "swapsnyyy\n30 inf; 1:1 97, avx2 1:0 99, avx512 80; DRAM 15, L2 25, L1 30\n11 inf;  0,   0,  0; streaming bandwidth 11; peak inf");
+        assert_string_equal(set.measured.metric, "swaps");
+    }
+    sets[2].nceilings = 0;
 }
 
 /* Which roofs, and what is said about the choice. */
@@ -283,18 +304,28 @@ TEST_BETWEEN(notes, set_up, NULL)
         assert_string_equal(note, cases[i].note);
         assert_ptr_equal(r, &sets[cases[i].roofs]);
     }
-    /* disturbed roofs: of the levels at the mix of the model, and the peak */
     char note[CARM_TEXT_MAX];
-    wide[1].disturbed = wide[4].disturbed = flops[1].disturbed = true;
+    model.nnuma = 0;
+    model.roofs_of[0] = '\0';
+    sets[1].nmemory =
+        2; /* avx2 without some levels: of two threads ceilings, and of one thread nothing */
+    for (int threads = 1; threads <= 2; threads++) {
+        assert_ptr_equal(carm_place_roofs_of(&model, "avx2", "dp", threads, note),
+                         &sets[threads == 2 ? 0 : 4]);
+        assert_int_equal(strstr(note, "no avx2 roofs") != NULL, threads == 1);
+    }
+    sets[1].nmemory = 5;
+    /* disturbed roofs: of the levels at the mix of the model, and the peak */
+    wide[2].disturbed = wide[5].disturbed = flops[1].disturbed = true;
     (void)carm_place_roofs(&model, "dp", 2, note);
     assert_string_equal(note, ""); /* L2 is that of avx2, which is faster */
-    flops[0].disturbed = middle[2].disturbed = wide[6].disturbed = true;
+    flops[0].disturbed = middle[2].disturbed = wide[0].disturbed = true;
     (void)carm_place_roofs(&model, "dp", 2, note);
     assert_string_equal(
         note,
         "disturbed while measured, so perhaps too low: L2, DRAM, fma (carm build on a quiet machine measures them again)");
-    wide[1].disturbed = wide[4].disturbed = flops[1].disturbed = flops[0].disturbed =
-        middle[2].disturbed = wide[6].disturbed = false;
+    wide[2].disturbed = wide[5].disturbed = flops[1].disturbed = flops[0].disturbed =
+        middle[2].disturbed = wide[0].disturbed = false;
     assert_null(carm_place_roofs(&(struct carm_model){.nroofs = 0}, "dp", 1, note));
     assert_string_equal(note, "");
 }
