@@ -32,11 +32,6 @@ enum {
  * search's runs are shorter. */
 static const double final_margin = 0.04;
 static const double round_margin = 0.01;
-/* For an operation, one code of each number of chains becomes a finalist: loops of different lengths are equally
- * fast, and once two loops of mad with 14 chains displaced the loop with 12, which is 5% faster in rounds. Codes of
- * one instruction differ only in the number of chains, and their fastest runs by 0.1%: of codes within this margin,
- * one is enough. */
-static const double equal_margin = 0.003;
 /* A code of the earlier model stays unless another code is better by more than this, since its rounds
  * would be lost. Equal codes differ by this much (code_floor). */
 static const double known_margin = 0.005;
@@ -162,20 +157,20 @@ static bool is_brief(const struct carm_build_roof *r)
     return is_beside(r) || (!is_main(r) && !is_private(r));
 }
 
-/* The largest number of finalists. Loops of several operations have slow schedules in which a round can stay
- * (scalar mad with 14 chains 7.5% below its fastest look), so a code of each number of chains must stay. */
+/* The largest number of finalists. Loops of operations have slow schedules in which a round can stay (scalar mad with 14
+ * chains 7.5% below its fastest look), so a code of each number of chains must stay. */
 static size_t most_finalists(const struct carm_build_roof *r)
 {
-    const bool schedules = !r->memory && carm_ops[r->op].nturns > 1;
-    return is_brief(r) && !schedules ? FINALISTS_BESIDE : FINALISTS;
+    return is_brief(r) && r->memory ? FINALISTS_BESIDE : FINALISTS;
 }
 
-/* Whether a code may be left out for a better finalist. */
-static bool is_alike(const struct carm_build_roof *r, const struct carm_code *code, double rate,
-                     const struct carm_code *finalist, double better)
+/* Whether a code may be left out for a better finalist. For an operation, one code of each number of chains becomes a
+ * finalist: loops of different lengths are equally fast, and once two loops of mad with 14 chains displaced the loop with
+ * 12, which is 5% faster in rounds. */
+static bool is_alike(const struct carm_build_roof *r, const struct carm_code *code,
+                     const struct carm_code *finalist)
 {
-    return !r->memory && (code->spec.chains == finalist->spec.chains ||
-                          (carm_ops[r->op].nturns == 1 && rate >= (1.0 - equal_margin) * better));
+    return !r->memory && code->spec.chains == finalist->spec.chains;
 }
 
 /* The best candidates by short measurements, best first; the first candidate when there was no
@@ -197,7 +192,7 @@ static size_t choose_finalists(const struct carm_build_roof *r,
         const size_t k = sorted[i];
         bool alike = false;
         for (size_t f = 0; f < found; f++) {
-            alike = alike || is_alike(r, codes[k], rates[k], codes[order[f]], rates[order[f]]);
+            alike = alike || is_alike(r, codes[k], codes[order[f]]);
         }
         if (!alike) {
             order[found++] = k;

@@ -314,6 +314,9 @@ TEST(codes_are_compared_beside_one_another)
     assert_int_equal(r.roofs[0].best, 0);
     series[1].n = 2;
     assert_near(carm_series_ratio(&series[1], &series[0]), 0.0, 0.0);
+    series[0].n = series[1].n = 1; /* a round is a figure */
+    carm_build_pool_roof(&r.roofs[0], &clock);
+    assert_int_equal(r.roofs[0].pooled.n, 1);
 }
 
 TEST(repetitions_come_in_rounds)
