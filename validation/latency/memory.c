@@ -921,17 +921,17 @@ static int measure_curves(struct memory *m, struct carm_err *err)
 
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
 {
-    enum {
-        CURVES = 4 * PAGES_OF_LEVEL,
-        LEVELS = 4 * (CARM_TOPO_CACHES_MAX + 4),
-        FLIGHTS = 3 * 9 + 2 + CARM_CHASE_BESIDE + STREAMS + WALKS * PAGES_OF_LEVEL + 2 * 3 +
-                  SCATTERED * 3 * PAGES_OF_LEVEL + CARM_LATENCY_WIDE_RATES
-    };
+    enum { ROOM = 256 }; /* of each list of figures */
+    _Static_assert((int)(4 * PAGES_OF_LEVEL) <= ROOM, "all curves");
+    _Static_assert((int)(4 * (CARM_TOPO_CACHES_MAX + 4)) <= ROOM, "all levels");
+    _Static_assert((int)(3 * 9 + 2 + CARM_CHASE_BESIDE + STREAMS + WALKS * PAGES_OF_LEVEL + 2 * 3 +
+                         SCATTERED * 3 * PAGES_OF_LEVEL + CARM_LATENCY_WIDE_RATES) <= ROOM,
+                   "all misses in flight");
     struct memory m = {.run = run};
     struct carm_model *model = run->model;
-    model->latency_curves = calloc(CURVES, sizeof *model->latency_curves);
-    model->latency = calloc(LEVELS, sizeof *model->latency);
-    model->in_flight = calloc(FLIGHTS, sizeof *model->in_flight);
+    model->latency_curves = calloc(ROOM, sizeof *model->latency_curves);
+    model->latency = calloc(ROOM, sizeof *model->latency);
+    model->in_flight = calloc(ROOM, sizeof *model->in_flight);
     if (!model->latency_curves || !model->latency || !model->in_flight) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
     }
