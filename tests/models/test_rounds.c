@@ -697,6 +697,117 @@ TEST(rates_are_per_cycle_where_the_clock_wanders)
     assert_int_equal(again[1].state, CARM_STATE_SLOW);
 }
 
+/* Rounds a second apart from "rate" or "2*rate", then a letter of its state, ":clock" and "@time" of the first. */
+static size_t read_rounds(const char *text, struct carm_round *rounds)
+{
+    size_t n = 0;
+    double at = 0.0;
+    char *end = NULL;
+    for (; *text; text = end + strspn(end, " ")) {
+        double rate = strtod(text, &end), times = 1.0, clock = 0.0;
+        enum carm_state state = CARM_STATE_QUIET;
+        if (*end == '*') {
+            times = rate;
+            rate = strtod(end + 1, &end);
+        }
+        if (*end >= 'a' && *end <= 'z') {
+            const char letter = *end++;
+            state = letter == 'a'   ? CARM_STATE_APART
+                    : letter == 'u' ? CARM_STATE_UNSTEADY
+                    : letter == 'h' ? CARM_STATE_HELD_UP
+                                    : CARM_STATE_SHARED;
+        }
+        clock = *end == ':' ? strtod(end + 1, &end) : clock;
+        at = *end == '@' ? strtod(end + 1, &end) : at;
+        for (; times > 0.0; times--) {
+            rounds[n++] = (struct carm_round){rate, clock, at++, state};
+        }
+    }
+    return n;
+}
+
+/* "rate interval (range) used of n in runs at a clock: state", * sound. */
+TEST(figures_in_words)
+{
+    static const struct {
+        const char *rounds;
+        bool shared;
+        double floor, clock;
+        const char *told;
+    } cases[] = {
+        {"100", true, 0, 0, "100 100..100 (100..100) 1 of 1 in 1 at 0: quiet"},
+        {"100 102", true, 0, 0, "101 83.0307..118.969 (100..102) 2 of 2 in 1 at 0: quiet"},
+        {"100 102 101", true, 0, 0, "101 97.4869..104.513 (100..102) 3 of 3 in 1 at 0: quiet*"},
+        {"100 101 99 102 98 100 101.5 98.5 100.5 99.5 100 101", true, 0.001, 0,
+         "100 99.4374..100.563 (98..102) 12 of 12 in 1 at 0: quiet*"},
+        {"100 100.5 101 101.5 102 102.5 103 103.5", true, 0, 0,
+         "101.75 84.319..119.181 (100..103.5) 8 of 8 in 1 at 0: quiet*"}, /* they drift */
+        {"100 101 102 103 104 104 103 102 101 100 99 98 97 98 99 100", true, 0, 0,
+         "100.5 70.5613..130.439 (97..104) 16 of 16 in 1 at 0: quiet*"},
+        /* two runs, three, and those of less than three rounds or ten minutes apart */
+        {"100 101 99 100 102 103@900 101 104 102 103", true, 0, 0,
+         "101.5 95.8373..107.163 (99..104) 10 of 10 in 2 at 0: quiet*"},
+        {"100 101 99 102@601.5 103 104 101@1300 101 102", true, 0, 0,
+         "101 96.4921..105.508 (99..104) 9 of 9 in 2 at 0: quiet*"},
+        {"100 101 99 102@900 103 104 101@1900 101 102", true, 0, 0,
+         "101 95.6336..106.366 (99..104) 9 of 9 in 3 at 0: quiet*"},
+        {"100 101 99 102@603.5 103 104", true, 0, 0,
+         "101.5 90.8494..112.151 (99..104) 6 of 6 in 2 at 0: quiet*"},
+        {"100 101 102@900 103 104 103", true, 0, 0,
+         "102.5 81.1515..123.848 (100..104) 6 of 6 in 1 at 0: quiet*"},
+        {"100 101 99 103@900 104", true, 0, 0,
+         "101 92.9804..109.02 (99..104) 5 of 5 in 1 at 0: quiet*"},
+        /* two modes: by 2% at least, and by the scatter of the upper one, of which 22.3 x 0.5 x 1.15 = 12.9 is the limit */
+        {"3*98.1 3*100", true, 0, 0, "99.05 89.1759..108.924 (98.1..100) 6 of 6 in 1 at 0: quiet*"},
+        {"3*97.9 3*100", true, 0, 0, "100 100..100 (100..100) 3 of 6 in 1 at 0: quiet*"},
+        {"3*89 100.5 100 99.5", true, 0, 0,
+         "94.25 41.9688..146.531 (89..100.5) 6 of 6 in 1 at 0: quiet*"},
+        {"3*86 100.5 100 99.5", true, 0, 0,
+         "100 95.6086..104.391 (99.5..100.5) 3 of 6 in 1 at 0: quiet*"},
+        {"2*98 95 100 90 92 102 85", true, 0, 0,
+         "96.5 88.9802..104.02 (85..102) 8 of 8 in 1 at 0: quiet*"},
+        /* far below the others: 16% of a shared resource, 3% of a core's own */
+        {"100 99 98 97 96 95 94 92 90 88 86 84 82 80", true, 0, 0,
+         "94.5 18.6202..170.38 (84..100) 12 of 14 in 1 at 0: quiet*"},
+        {"100 99.6 99.2 98.8 98.4 98 97.6 97.2 96.8 96.4 96 95.6 95.2", false, 0, 0,
+         "99.8 98.802..100.798 (99.6..100) 2 of 13 in 1 at 0: quiet*"},
+        {"100 99.6 99.2 98.8 98.4 98 97.6", false, 0, 0,
+         "99.8 98.802..100.798 (99.6..100) 2 of 7 in 1 at 0: quiet*"},
+        /* of a core's own, those that agree within half a per cent */
+        {"90 92 100 94 99.6 96 88", false, 0, 0,
+         "99.8 98.802..100.798 (99.6..100) 2 of 7 in 1 at 0: quiet*"},
+        {"90 92 100 94 99.4 96 88", false, 0, 0,
+         "94 84.6527..103.347 (88..100) 7 of 7 in 1 at 0: quiet*"},
+        {"90s 92s 100 94s 99s", false, 0, 0,
+         "100 93..107 (100..100) 1 of 5 in 1 at 0: core shared with another hardware thread"},
+        {"90s 92s 91s 89s", false, 0, 0,
+         "90.5 87.1106..93.8894 (89..92) 4 of 4 in 1 at 0: core shared with another hardware thread"},
+        {"100h 99.8h 99.6h 80h 70s", false, 0, 0,
+         "99.8 98.802..100.798 (99.6..100) 3 of 5 in 1 at 0: preempted*"},
+        {"100h 99.8h 90h 80h 70s", false, 0, 0,
+         "94.9 16.4279..173.372 (80..100) 4 of 5 in 1 at 0: preempted"},
+        {"3*100a 3*99", false, 0, 0,
+         "100 100..100 (100..100) 3 of 6 in 1 at 0: threads on two core complexes*"},
+        /* clocks: a slow one, and rates at one clock */
+        {"3*100:3 90:2.9 85:2.92", true, 0, 0, "100 100..100 (100..100) 3 of 5 in 1 at 3: quiet*"},
+        {"100:3 96:2.88 50:1.5 33:1 66u:2", false, 0, 3,
+         "100 99..101 (99..100) 4 of 5 in 1 at 3: quiet*"},
+        {"100:3 96:2.88 50:1.5 33 66u:2", true, 0, 3,
+         "66 0.066..214.727 (33..100) 5 of 5 in 1 at 3: quiet*"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_round rounds[CARM_ROUNDS_MAX];
+        struct carm_pooled e;
+        char text[160];
+        const size_t n = read_rounds(cases[i].rounds, rounds);
+        carm_rounds_estimate_at(rounds, n, cases[i].shared, cases[i].floor, cases[i].clock, &e);
+        (void)snprintf(text, sizeof text, "%.6g %.6g..%.6g (%g..%g) %zu of %zu in %zu at %g: %s%s",
+                       e.rate, e.ci95.lo, e.ci95.hi, e.range.lo, e.range.hi, e.used, e.n, e.runs,
+                       e.clock_hz, carm_state_name(e.state), e.sound ? "*" : "");
+        assert_string_equal(text, cases[i].told);
+    }
+}
+
 TEST(states_have_names)
 {
     for (int s = 0; s < CARM_STATE_COUNT; s++) {
