@@ -191,6 +191,19 @@ TEST(members_that_do_not_agree)
     refuse("total:\n  macs: 1\n  unfused_elements: 1\n  fused_elements: 2\n",
            "a.yaml, line 4: total: fused_elements is 2, more than the 1 of unfused_elements, which "
            "it is a part of");
+    refuse("total: {macs: 1, macs: 2}\n", "a.yaml, line 1: total has macs twice: keep one");
+#define ONE "{total: {macs: 10, unfused_elements: 30, fused_elements: 20, "
+#define LAYERS \
+    ", layers: {a: {macs: 10, unfused_elements: 30, fused_elements: 20, other_ops: 6}}}\n"
+    refuse(ONE "other_ops: 7}" LAYERS,
+           "a.yaml, line 1: total: other_ops is 7, but the layers' sum to 6");
+    refuse(ONE "num_layers: 2}" LAYERS,
+           "a.yaml, line 1: total: num_layers is 2, but there are 1 layers");
+    assert_int_equal(parse(ONE "input_elements: 25}}")->total.input, 0);
+    assert_int_equal(parse(ONE "output_elements: 5}}")->total.output, 0);
+    assert_int_equal(parse(ONE "weight_elements: 3}}")->model_io, 17);
+    assert_int_equal(parse(ONE "num_layers: 5}}")->operations, 5);
+    assert_int_equal(parse(ONE "}" LAYERS)->operations, 1);
     const struct carm_sol_analysis *a = parse(
         "{total: {macs: 10, flops: 20, other_ops: 7, unfused_elements: 30, fused_elements: 20, "
         "fused_prefetched_elements: 15, model_io_elements: 16, intermediate_elements: 8, "
