@@ -363,6 +363,15 @@ TEST(work)
         assert_int_not_equal(carm_work_open(file_of(bad[i], strlen(bad[i])), &w, &err), 0);
         assert_null(w);
     }
+    /* columns in any order; bytes of either kind */
+    static const char *const good[] = {
+        "bytes,name,flops\n3,a,2\n", "dram_bytes,flops,name\n3,2,a\n", "flops,bytes,name\n2,3,a\n"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_ok(carm_work_open(file_of(good[i], strlen(good[i])), &w, &err));
+        const struct carm_work_row *row = carm_work_find(w, "a");
+        assert_true(row && row->flops == 2 && (i == 1 ? row->dram_bytes : row->bytes) == 3);
+        carm_work_close(w);
+    }
     assert_ok(carm_work_open("tests/data/import/work.csv", &w, &err));
     assert_null(carm_work_find(w, "nothing"));
     assert_true(near(carm_work_find(w, "solve")->bytes, 1.6e10));
