@@ -397,6 +397,35 @@ TEST(refusals)
     config.buffers = 65;
     expect_refusal(&config, -CARM_EINVAL,
                    "65 write-combining buffers cannot be simulated: give at most 64");
+    static const struct {
+        uint32_t cores, buffers, ways,
+            shared_by; /* of the levels behind the first, which two cores share */
+        uint64_t bytes, levels;
+        bool tree, taken;
+    } limits[] = {
+        {1, 64, 1, 2, 64, 4, false, true},
+        {1024, 0, 64, 4, 1 << 16, 2, true, true},
+        {1, 0, 16, 2, UINT64_C(1) << 32, 1, 0, 1},
+        {1, 0, 16, 2, (UINT64_C(1) << 32) + 1024, 1, 0, 0},
+        {0, 0, 1, 2, 64, 1, false, false},
+        {1025, 0, 1, 2, 64, 1, false, false},
+        {1, 0, 128, 2, 1 << 16, 1, true, false},
+        {1, 0, 1, 3, 64, 2, false, false},
+        {1, 0, 0, 2, 64, 1, false, false},
+        {1, 0, 1, 2, 0, 1, false, false},
+        {1, 0, 1, 2, 64, 0, false, false},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        config = (struct carm_hierarchy_config){.nlevels = limits[i].levels,
+                                                .cores = limits[i].cores,
+                                                .buffers = limits[i].buffers,
+                                                .tree_lru = limits[i].tree};
+        for (size_t k = 0; k < CARM_HIERARCHY_LEVELS_MAX; k++) {
+            config.levels[k] = (struct carm_hierarchy_level){limits[i].bytes, limits[i].ways,
+                                                             k ? limits[i].shared_by : 2};
+        }
+        fail_if((carm_hierarchy_check(&config, &err) == 0) != limits[i].taken, "case %zu", i);
+    }
     config = small(64);
     config.memory_bytes = 10000;
     expect_refusal(&config, -CARM_ENOMEM,
