@@ -111,6 +111,7 @@ TEST(choices)
         {{.metric = NULL}, "", "", "", 2, 2, "", ""},
         {{.metric = NULL}, "", "dp", "", 0, 2, of_two, ""},
         {{.threads = "1"}, "", "dp", "", 0, 0, "", ""},
+        {{.threads = "1", .precision = "dp"}, "", "sp", "", 2, 0, "", ""},
         {{.threads = "1"}, "", "dp", "", 2, 0, "", ""},
         {{.precision = "sp"}, "", "dp", "", 1, 1, "", ""},
         {{.metric = NULL}, "", "int8", "op", 1, 3, "", "op"},
@@ -144,6 +145,12 @@ TEST(choices)
         assert_ptr_equal(again.told, choice.told);
         assert_true(*again.told);
     }
+    model.nroofs = 2; /* of one number of threads, of which nothing is said */
+    struct carm_point unknown = carm_point_blank();
+    struct carm_place_choice choice;
+    carm_place_choose(choices_of((struct carm_place_words){.metric = NULL}), &unknown, &choice);
+    assert_string_equal(choice.note, "");
+    model.nroofs = 4;
 }
 
 /* More kinds of points than are kept, in turn: each has its own roofs. */
@@ -169,6 +176,8 @@ TEST(balance)
 {
     static struct carm_compute_roof both[] = {
         {.op = "fma", .rate = 400}, {.op = "mad", .rate = 300}, {.op = "add", .rate = 200}};
+    static struct carm_ceiling_roof measured[] = {
+        {.group = CARM_CEILING_MEMORY, .name = "dot", .rate = 11}};
     struct carm_place_choice plain, balanced;
     struct carm_point p = carm_point_blank(), even = p;
     even.mix.q[CARM_RUNMIX_ADDS] = even.mix.q[CARM_RUNMIX_MULS] = 1.0;
@@ -180,14 +189,15 @@ TEST(balance)
             choices_of((struct carm_place_words){.balance = i == 2 ? "bottom" : NULL});
         carm_place_choose(c, &p, &plain);
         carm_place_choose(c, &even, &balanced);
-        assert_ptr_equal(plain.set, balanced.set);
+        assert_int_equal(plain.set != balanced.set, i == 1);
+        assert_int_equal(carm_place_has_ceilings(&model), i > 0);
+        roofs[0].ceilings = measured;
+        roofs[0].nceilings = 1;
     }
     roofs[0].compute = dp;
     roofs[0].ncompute = 1;
+    roofs[0].nceilings = 0;
     assert_false(carm_place_has_ceilings(&model));
-    roofs[3].nceilings = 1;
-    assert_true(carm_place_has_ceilings(&model));
-    roofs[3].nceilings = 0;
 }
 
 static struct carm_placed placed;
@@ -262,7 +272,13 @@ TEST(intervals)
     p.bytes_high = 500;
     p.level_low[2] = 100;
     p.level_high[2] = 800;
+    p.level_bytes[0] = 225;
+    p.level_misses[2][1] = 3;
     const struct carm_placed *d = fill_with(c, &p, NULL, "elsewhere");
+    const struct carm_levels_at *last = &d->levels.at[d->levels.n - 1];
+    assert_near(last->intensity_low, 40.0 / 800, 1e-9);
+    assert_near(last->intensity_high, 40.0 / 100, 1e-9);
+    assert_near(last->misses[1], 1.0, 0.0);
     assert_near(d->place[0].intensity_low, 30.0 / 500, 1e-9);
     assert_near(d->place[0].intensity_high, 50.0 / 200, 1e-9);
     assert_near(d->place[1].intensity_low, 30.0 / 800, 1e-9);
