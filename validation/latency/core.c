@@ -220,7 +220,10 @@ static void subtract(struct carm_model *m, struct carm_core_figure *f, const cha
     if (!other || !(other->latency > 0.0) || !(f->latency > other->latency)) {
         f->latency = 0.0;
         f->latency_ci95 = (struct carm_ci){0.0, 0.0};
-        (void)snprintf(f->note, sizeof f->note, "latency not measured: %s was not", minus);
+        (void)snprintf(f->note, sizeof f->note,
+                       other && other->latency > 0.0 ? "latency not measured: not above that of %s"
+                                                     : "latency not measured: %s was not",
+                       minus);
         return;
     }
     const struct carm_ci *o = &other->latency_ci95;
