@@ -29,7 +29,8 @@ static void read_leaf(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
     }
 }
 
-void carm_cpu_trim(char brand[64])
+/* Removes the blanks before and behind a brand string: processors fill its 48 bytes with them. */
+static void trim(char brand[64])
 {
     const size_t lead = strspn(brand, " ");
     memmove(brand, brand + lead, 64 - lead);
@@ -46,7 +47,7 @@ static void read_brand(char brand[64], const char *vendor)
         read_leaf(0x80000002U + i, 0, reg);
         memcpy(brand + i * sizeof reg, reg, sizeof reg);
     }
-    carm_cpu_trim(brand);
+    trim(brand);
     if (!*brand) {
         snprintf(brand, 64, "%s", vendor);
     }

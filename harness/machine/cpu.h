@@ -32,9 +32,6 @@ uint64_t carm_cpu_xcr0(void);
  * product  the same registers of leaf 0x1e: limits of products */
 bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
 
-/* Removes the blanks before and behind a brand string: processors fill its 48 bytes with them. */
-void carm_cpu_trim(char brand[64]);
-
 /* The widest ISA of vectors that this processor runs. */
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 

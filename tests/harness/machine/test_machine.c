@@ -99,29 +99,6 @@ TEST(refuses_what_does_not_fit)
 
 /* ---- engine ---- */
 
-/* Windows tile the working set: none overlaps, none reaches past it, all are whole iterations. */
-TEST(windows_tile_the_set)
-{
-    struct carm_team *team = open_team(1, 64 * MIB, 256);
-    carm_measure_calibrate(team, &image->codes[EMPTY]);
-    const uint64_t sets[] = {1, 1000, 4096, 100000, 3 * MIB + 77, 64 * MIB};
-    for (int code = LOAD; code <= UPDATE; code++) {
-        const uint64_t stride = image->codes[code].account.stride_bytes;
-        for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-            struct carm_shape s;
-            carm_measure_shape(team, &image->codes[code], sets[i], 20e-6, &s);
-            assert_true(s.iterations >= 1 && s.passes >= 1 && s.windows >= 1);
-            assert_int_equal(s.window_bytes, s.iterations * stride);
-            uint64_t all = s.windows * s.window_bytes;
-            assert_true(all <= (sets[i] > stride ? sets[i] : stride));
-            assert_true(all + s.windows * stride + stride >
-                        sets[i]); /* less than one each is lost */
-            assert_true(all <= team->workers[0].buffer.touched);
-            assert_true(s.windows == 1 || s.passes == 1);
-        }
-    }
-}
-
 TEST(measurements_account_for_all_work)
 {
     const int n = topo->cores > 1 ? 2 : 1;
