@@ -2,6 +2,7 @@
 /* The order of a chase: one cycle through each of its lines, and statistics that no prefetcher can use. Orders that a
  * prefetcher follows fail the same checks. */
 #include "asm/code.h"
+#include "tests/fingerprint.h"
 #include "tests/unit.h"
 #include "validation/latency/order.h"
 
@@ -197,4 +198,31 @@ TEST(one_cycle)
     } while (at != base && steps <= N);
     assert_int_equal(steps, N);
     free(base);
+}
+
+/* Whole orders: of all lines and of some pages, with an incomplete last page; of pages; of any lines. */
+TEST(orders_stay)
+{
+    static const struct {
+        enum carm_latency_order order;
+        uint64_t page_bytes, set_bytes;
+        size_t most;
+    } rows[] = {{CARM_LATENCY_LINES, 4096, 40 * 4096 + 640, SIZE_MAX},
+                {CARM_LATENCY_LINES, 4096, 40 * 4096 + 640, 700},
+                {CARM_LATENCY_LINES, 4096, 40 * 4096, 2560},
+                {CARM_LATENCY_PAGES, 4096, 100 * 4096, SIZE_MAX},
+                {CARM_LATENCY_PAGES, 2 << 20, 32 << 20, 9},
+                {CARM_LATENCY_RANDOM, 4096, 1 << 16, SIZE_MAX},
+                {CARM_LATENCY_RANDOM, 4096, 1 << 16, 100}};
+    static uint32_t sequence[4096];
+    uint64_t print = FINGERPRINT_NONE;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const size_t n =
+            carm_chase_some(rows[i].order, rows[i].page_bytes, rows[i].set_bytes, rows[i].most);
+        assert_in_range(n, 1, 4096);
+        carm_chase_order(sequence, rows[i].order, rows[i].page_bytes, rows[i].set_bytes,
+                         rows[i].most, 3 + i);
+        print = fingerprint(print, sequence, n * sizeof *sequence);
+    }
+    fail_if(print != UINT64_C(0x33e3190cff9bff71), "orders are 0x%llx", (unsigned long long)print);
 }
