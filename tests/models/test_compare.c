@@ -464,7 +464,8 @@ TEST(latencies)
                                           .order = CARM_LATENCY_RANDOM,
                                           .page_bytes = 4096,
                                           .seconds = 1.5e-8,
-                                          .ci95 = {1.4e-8, 1.6e-8}}};
+                                          .ci95 = {1.4e-8, 1.6e-8}},
+                                         {.level = "L1", .order = CARM_LATENCY_RANDOM}};
     static struct carm_latency slow[] = {{.level = "L3",
                                           .order = CARM_LATENCY_RANDOM,
                                           .page_bytes = 4096,
@@ -478,7 +479,7 @@ TEST(latencies)
     static struct carm_in_flight flight[] = {
         {.level = "DRAM", .code = "scalar", .rate = 1e8, .lines = 20.4}};
     const struct carm_model models[] = {
-        {.latency = fast, .nlatency = 1, .in_flight = flight, .nin_flight = 1},
+        {.latency = fast, .nlatency = 2, .in_flight = flight, .nin_flight = 1},
         {.latency = slow, .nlatency = 1},
         {.latency = near, .nlatency = 1}};
     const struct carm_compare c = {.models = {&models[0], &models[1], &models[2]}, .n = 3};

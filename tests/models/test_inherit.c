@@ -72,6 +72,7 @@ TEST(some_levels_keep_the_others)
     before->latency = array(before->nlatency = 2, sizeof *before->latency);
     before->scaling = array(before->nscaling = 2, sizeof *before->scaling);
     before->scaling_units = array(before->nscaling_units = 1, sizeof *before->scaling_units);
+    before->levels[0].knee_bytes = 55;
     struct carm_model *m = make("avx2", 1, 1.1);
     inherit(m, before);
     assert_int_equal(m->nroofs, 1);
@@ -81,6 +82,7 @@ TEST(some_levels_keep_the_others)
     assert_int_equal(m->roofs->memory[2].nrounds, 2);
     assert_true(m->roofs->dram_peak.bandwidth == m->roofs->memory[2].bandwidth);
     assert_true(m->roofs->compute->rate == 50e9 * 1.1);
+    assert_true(m->levels[0].knee_bytes == 1000);
     assert_true(m->levels[1].resolved && m->levels[1].knee_bytes == 2000);
     assert_int_equal(m->ncurves, 1);
     assert_int_equal(m->curves->npoints, 3);

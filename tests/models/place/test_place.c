@@ -396,6 +396,8 @@ TEST(lines_in_flight)
     assert_non_null(strstr(p.advice, "more independent loads"));
     assert_ok(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err));
     assert_non_null(strstr(p.advice, "on average 3.0 lines"));
+    assert_ok(carm_place_original(&m, &sets[0], 1.01, 10.1, 1.0, &p, &err));
+    assert_non_null(strstr(p.advice, "on average 10 lines"));
     flights[1].lines = 3.5; /* nearly all: not what limits it */
     assert_ok(carm_place_original(&m, &sets[0], 0.3, 3.0, 1.0, &p, &err));
     assert_null(strstr(p.advice, "on average"));

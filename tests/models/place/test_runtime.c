@@ -349,7 +349,7 @@ TEST_BETWEEN(no_unit_is_special, set_up, NULL)
         set_up(NULL);
         sets[0].ncompute = 4;
         wide[3].rate = i % 3 == 0 ? 0 : i % 3 == 1 ? 60 : 70;
-        put_ops(i < 3 ? 8 : 5, i < 3 ? 5 : 1, i < 3 ? 0 : 3, i < 3 ? 2 : 1);
+        put_ops(i < 3 ? 8 : 6, i < 3 ? 5 : 1, i < 3 ? 0 : 3, 2);
         mix.q[DP] = mix.q[DP + 1] = mix.q[DP + 2] = mix.q[DP + 3] = 3;
         mix.q[CARM_RUNMIX_INSTRUCTIONS] = 24;
         mix.q[CARM_RUNMIX_LOADS] = 10;
