@@ -427,3 +427,52 @@ TEST(samples)
         expect(text, cases[i].figures, "case", i);
     }
 }
+
+/* Sums made up here. Half of an interval of three groups: t(0.975, 2) sqrt(128 x 3 / 2) = 59.62; 10 lines are 4.795 to
+ * 18.39 by Poisson, none are up to 3.689. */
+TEST(estimates_by_hand)
+{
+    static const struct {
+        struct carm_sampled_sum sum;
+        const char *figures;
+    } cases[] = {
+        {{.bytes = {6400, 640000, 1280},
+          .cold = 640,
+          .unmeasured = 1280,
+          .seen = 1000,
+          .missed = 100,
+          .few_lines = 10,
+          .few_written = 5,
+          .accesses = {100, 100, 100, 0.1},
+          .unused = {1000, 5000},
+          .misses = {100, 10000, 20},
+          .reasons = {{10, 0, 0, 3}, {500}},
+          .lookups = {500, 1000, 29},
+          .groups = {{8, -8}}},
+         "7232 (5892.4 9531.6) 1130, 113: 500 113, 10 100 0 3\n"
+         "7232 (7229.1 6.4026e+05) 56.5, 113: 1000 113, 5.65 0 0 0\n"
+         "1280 (613.81 1.2805e+06) 0, 20: 29 20, 0 0 0 0\n"},
+        {{.bytes = {640}, .misses = {10}, .lookups = {0, 30, 30}, .accesses = {1}},
+         "640 (0 1516.1) 0, 10: 0 10, 0 10 0 0\n0 (0 472.18) 0, 0: 30 0, 0 0 0 0\n"
+         "0 (0 472.18) 0, 0: 30 0, 0 0 0 0\n"},
+        {{.bytes = {640}, .misses = {10}, .lookups = {2, 30, 30}, .accesses = {1}, .seen = 0.5},
+         "640 (0 1888.7) 0, 10: 2 10, 0 10 0 0\n0 (0 472.18) 0, 0: 30 0, 0 0 0 0\n"
+         "0 (0 472.18) 0, 0: 30 0, 0 0 0 0\n"},
+    };
+    static const struct carm_hierarchy_config config = {
+        .levels = {{6 * KIB, 2, 1}, {64 * KIB, 8, 1}, {1024 * KIB, 16, 1}},
+        .nlevels = 3,
+        .cores = 1};
+    static struct carm_sampled_plan plan;
+    struct carm_sampled *s = NULL;
+    assert_ok(carm_sampled_open(&s, &config, NULL, 1.0, 9, &plan, &err));
+    assert_ok(carm_sampled_end(s, 1, &err));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct carm_level_estimate got[CARM_HIERARCHY_LEVELS_MAX];
+        struct figures *text = no_figures();
+        carm_sampled_read(s, &cases[i].sum, got);
+        put_estimates(text, got, 3);
+        expect(text, cases[i].figures, "case", i);
+    }
+    carm_sampled_close(s);
+}
