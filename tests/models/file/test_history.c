@@ -102,11 +102,15 @@ TEST_BETWEEN(commits_in_order, set_up, tear_down)
                   "01234567890123456789012345678901234567890 123456 feedbee");
     assert_true(h.by_commit && h.ncommits == 3);
     assert_int_equal(listed, 1);
+    commits = "0000002aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n"; /* of one file alone: it is the first */
+    assert_ok(read_folder());
+    assert_true(h.by_commit && h.ncommits == 1);
+    assert_string_equal(h.labels[0], "0000002");
     commits = NULL; /* no repository */
     assert_ok(read_folder());
     assert_true(!h.by_commit && h.ncommits == 0);
     assert_string_equal(h.labels[0], "0000001"); /* by name */
-    assert_int_equal(listed, 2);
+    assert_int_equal(listed, 3);
 }
 
 /* Operands are taken in their order; too few of them are refused. */
