@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -855,7 +854,6 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
     size_t used = 0, room = 0;
     char *buf = NULL;
     int rc = 0;
-    struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) {
         return carm_fail(err, CARM_EIO,
@@ -863,10 +861,8 @@ int carm_model_load(const char *path, char **text, size_t *size_bytes, struct ca
                          "correct the name",
                          path);
     }
-    if (fd < 0 || fstat(fd, &st) != 0 || S_ISDIR(st.st_mode)) {
-        rc = carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path,
-                       strerror(fd >= 0 && S_ISDIR(st.st_mode) ? EISDIR : errno));
-        goto out;
+    if (fd < 0) {
+        return carm_fail(err, CARM_EIO, "cannot read %.256s: %s", path, strerror(errno));
     }
     for (;;) {
         /* Reading one byte more than allowed shows that a file is too long; one byte is for the
