@@ -98,6 +98,7 @@ TEST_BETWEEN(graphs_and_analyses, make_folder, remove_folder)
         assert_non_null(freopen(inputs[i], "r", stdin));
         assert_ok(carm_sol_input_open(standard, &in, &err));
         assert_string_equal(in.name, names[i]);
+        assert_int_equal(fileno(stdin), STDIN_FILENO); /* still open */
         carm_sol_input_close(&in);
     }
     assert_true(dup2(kept, STDIN_FILENO) == STDIN_FILENO && close(kept) == 0);
@@ -153,6 +154,11 @@ TEST_BETWEEN(machines, make_folder, remove_folder)
     assert_int_equal(carm_sol_machine_open(file_of("a.yaml", " \n{}"), NULL, 0, &arch, &err),
                      -CARM_EFORMAT);
     assert_non_null(strstr(err.text, path_of("a.yaml")));
+    const int kept = dup(STDIN_FILENO);
+    assert_non_null(freopen(file_of("a.yaml", carm_sol_arch_text("b200", NULL)), "r", stdin));
+    assert_ok(carm_sol_machine_open("-", NULL, 0, &arch, &err));
+    assert_int_equal(fileno(stdin), STDIN_FILENO); /* still open */
+    assert_true(dup2(kept, STDIN_FILENO) == STDIN_FILENO && close(kept) == 0);
     /* without an operand, the model of this machine */
     assert_int_equal(setenv("XDG_DATA_HOME", folder, 1), 0);
     assert_refused(carm_sol_machine_open(NULL, NULL, 0, &arch, &err), -CARM_EINVAL,

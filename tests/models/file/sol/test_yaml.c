@@ -154,7 +154,7 @@ TEST(what_could_grow_is_refused)
             "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
             "d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n",
             "t.yaml, line 3: the aliases so far stand for more than 404 values: write them out");
-    refused("- &a [[[[[[[[x]]]]]]]]\n- [[[[[[[*a]]]]]]]\n- [[[[[[[[[*a]]]]]]]]]\n",
+    refused("- &a [[[[[[[[x]]]]]]]]\n- [[[[[[[*a]]]]]]]\n- [[[[[[[[*a]]]]]]]]\n",
             "t.yaml, line 3: maps and lists nest more than 16 deep: no graph, architecture or "
             "analysis does");
     refused(
