@@ -424,6 +424,7 @@ static int niceness;
 /* In place of the library's. */
 int getpriority(__priority_which_t which, id_t who)
 {
+    assert_true(which == PRIO_PROCESS && who == 0); /* of this process */
     return niceness;
 }
 
