@@ -190,7 +190,7 @@ TEST(hints)
         {0.0F, 0.0F, "5", ""},
         {-0.06F, -0.1F, "1", "its core clock is low, too: check power cap, governor, cooling"},
         {-0.04F, -0.1F, "1", "the core itself: another load, firmware settings, SMT sibling"},
-        {-0.006F, -0.01F, "1", "its core clock is low, too: check power cap, governor, cooling"},
+        {-0.00505F, -0.009F, "1", "its core clock is low, too: check power cap, governor, cooling"},
         {-0.004F, -0.006F, "1", "the core itself: another load, firmware settings, SMT sibling"},
         {0.06F, -0.1F, "1", "the core itself: another load, firmware settings, SMT sibling"},
     };
