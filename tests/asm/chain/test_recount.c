@@ -49,6 +49,7 @@ TEST(names)
         assert_true(carm_chain_is_name(name));
         assert_int_equal(carm_chain_parse(name, &back, NULL), 0);
         assert_memory_equal(&back, &codes[i], sizeof back);
+        assert_true(!codes[i].row || codes[i].row->isas || codes[i].isa == CARM_SCALAR);
         memcpy(before, name, sizeof before);
     }
     struct carm_chain_code none;
