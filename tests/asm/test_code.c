@@ -556,6 +556,42 @@ static uint64_t element(enum carm_precision precision, unsigned row, unsigned la
     return v;
 }
 
+/* Constants that codes have had since the first version: figures of versions compare. */
+TEST(constants_have_values)
+{
+    static const struct {
+        unsigned row, lane;
+        double value;
+    } rows[] = {{CARM_ROW_FMA, 0, 0.7134291806231789},
+                {CARM_ROW_MAD + 1, 7, 0.5316872304175163},
+                {CARM_ROW_ADD, 1, 0.3182736450918273},
+                {CARM_ROW_FMA2_ADD, 0, 0.6432608366259892},
+                {CARM_ROW_FMA_ADD + 1, 0, -0.41378450393676758},
+                {CARM_ROW_FMA2_ADD + 1, 0, -0.82756900787353516},
+                {CARM_ROW_STORE, 0, 1.0},
+                {CARM_ROW_STORE, 3, 1.2137037036703702},
+                {2, 3, 1.0 + 35.0 / 431.0}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_near(carm_gen_constant(rows[i].row, rows[i].lane), rows[i].value, 1e-16);
+    }
+    for (unsigned lane = 0; lane < 16; lane++) { /* sums of dot products have 32 bits */
+        uint8_t bytes[2][CARM_ROW_BYTES + 1] = {{0}, {0}};
+        int32_t whole[16];
+        float real[16];
+        carm_gen_row(CARM_INT8, 2, bytes[0]);
+        carm_gen_row(CARM_BF16, 2, bytes[1]);
+        memcpy(whole, bytes[0], sizeof whole);
+        memcpy(real, bytes[1], sizeof real);
+        assert_int_equal(whole[lane], 33 + lane);
+        assert_true(real[lane] == (float)(1.0 + (32 + lane) / 431.0));
+        assert_true(bytes[0][CARM_ROW_BYTES] == 0 && bytes[1][CARM_ROW_BYTES] == 0);
+    }
+    assert_int_equal(element(CARM_INT8, CARM_ROW_FMA, 1), (uint8_t)(2 + 16 * CARM_ROW_FMA));
+    assert_int_equal(element(CARM_INT64, 3, 5), 54);
+    assert_int_equal(element(CARM_DP, CARM_ROW_MUL, 7), 0x3ff4000000000000); /* 5/4 */
+    assert_int_equal(element(CARM_SP, CARM_ROW_MUL, 15), 0x3fa00000);
+}
+
 /* Summands of integers by hand: 1 + (5077 lane + 1009) mod 19997, of bytes 1 + 37 lane mod 101; the second is the
  * negative of the first. The factors' product is 1 modulo their width. */
 TEST(constants_of_integers)

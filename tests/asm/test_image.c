@@ -108,8 +108,15 @@ TEST_BETWEEN(bad_nasm, as_it_was, NULL)
     refuse(-CARM_EINTR, "signal 9");
     plant_nasm("exit 0"); /* writes nothing */
     refuse(-CARM_EIO, "cannot read nasm's output");
+    plant_nasm("echo codes.asm:9: error: on standard error >&2; exit 1");
+    refuse(-CARM_EIO, "nasm failed: codes.asm:9: error: on standard error (nasm 2.15 or later");
     plant_nasm(": >\"$4\"");
     refuse(-CARM_EFORMAT, "only 0 bytes");
+    plant_nasm("printf x >\"$4\"");
+    refuse(-CARM_EFORMAT, "only 1 bytes");
+    assert_true(signal(SIGCHLD, SIG_IGN) != SIG_ERR); /* its end is not reported */
+    refuse(-CARM_EIO, "waiting for nasm failed");
+    (void)signal(SIGCHLD, SIG_DFL);
     plant_nasm("echo 0123456789012345678901234567890123456789 >\"$4\"");
     refuse(-CARM_EFORMAT, "has no table of them");
 }
@@ -234,10 +241,12 @@ TEST_BETWEEN(order, as_it_was, NULL)
     for (int i = 0; i < 4; i++) {
         const struct carm_code *c = &image->codes[i];
         assert_string_equal(c->name, names[i]);
+        assert_ptr_equal(carm_image_find(image, names[i]), c);
         assert_int_equal(((uintptr_t)image->text + c->layout.loop_begin) % 64, 0);
         assert_int_equal(c->account.stride_bytes, i == 1 ? 24 * 16 : i == 3 ? 4 * 8 : 0);
         assert_int_equal(c->account.flops, i == 0 ? 32 : i == 3 ? 4 : 0);
     }
+    assert_null(carm_image_find(image, "A.sse.dp.2:1.u4"));
     carm_image_close(image);
 }
 
