@@ -165,35 +165,6 @@ TEST(refusals)
     }
 }
 
-TEST(roof_refusals)
-{
-    static const char names[] =
-        "Name:,n,L1 Size:,48,L2 Size:,1,L3 Size:,0,,L1,L1,L2,L2,L3,L3,DRAM,DRAM,"
-        "FP,FP,FP FMA,FP_FMA\nDate,ISA\n";
-    static const struct {
-        const char *text, *says;
-    } bad[] = {
-        {"{\"empirical\": {}}", "needs empirical.gbytes.data"},
-        {"{\"spec\": {}}", "ERT measured nothing"},
-        {"{\"empirical\": {\"gbytes\": {\"data\": [[\"L1\", -1]]}, \"gflops\": {\"data\": [[\"GFLOPs\", 1]]}}}",
-         "above zero"},
-        {"{\"empirical\": {\"gbytes\": {\"data\": [[\"HBM\", 1]]}, \"gflops\": {\"data\": [[\"GFLOPs\", 1]]}}}",
-         "not 'HBM'"},
-        {"Name:,n,L1 Size:\n", "is the file cut off?"},
-        {names, "no roofs behind the two lines of names"},
-    };
-    char row[512];
-    struct carm_model *m = NULL;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_not_equal(
-            carm_select_open(file_of(bad[i].text, strlen(bad[i].text)), &m, NULL, &err), 0);
-        fail_if(!strstr(err.text, bad[i].says), "%s: %s", bad[i].says, err.text);
-    }
-    (void)snprintf(row, sizeof row, "%sd,avx2,dp,0,2,1,No,1,add,1,1,1,1,1,1,1,1,1,1,1,1\n", names);
-    assert_int_not_equal(carm_select_open(file_of(row, strlen(row)), &m, NULL, &err), 0);
-    assert_non_null(strstr(err.text, "line 3: ISA, precision, threads"));
-}
-
 /* A file that ends anywhere is read as far as it goes, or refused with a sentence. */
 TEST(cut_off)
 {

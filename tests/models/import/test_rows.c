@@ -693,6 +693,13 @@ TEST(roofs)
          "ERT, roofs of ERT on ,  sp update\nL9 0 \nunknown sp x6, 0: L9 update 3e+09 best 4e+09; measured "
          "with 1 thread, the "
          "bandwidths with 6\n"},
+        {"{\"spec\": {}}", "refused: no member empirical: ERT measured nothing\n"},
+        {"Name:,n,L1 Size:\n",
+         "refused: line 1: its first line is no head of the CARM Tool's roofs: is the file cut off?\n"},
+        {TOOL_ROOFS("1", "0"), "refused: no roofs behind the two lines of names\n"},
+        {TOOL_ROOFS("1", "0") "t0,avx2,dp,0,2,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n", NO_SENSE},
+        {ERT("[\"L1\", -1]", "[\"HP\", 1]", ""),
+         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
         {ERT("", "[\"HP\", 1]", ""),
          "refused: line 1: ERT's file needs empirical.gbytes.data and empirical.gflops.data\n"},
         {ERT("[\"L1\", 1]", "", ""),
