@@ -371,20 +371,25 @@ if ! setarch -R true 2>/dev/null; then
 elif ! command -v readelf >/dev/null; then
     skip 'the same program has the same counts' 'no readelf here'
 else
-    for back_end in translate step; do
-        rm -f same.csv
-        for i in 1 2 3 4 5; do
-            "$carm" run -q --counters $back_end --no-time --name "run $i" -o same.csv -- readelf -h /bin/true >out 2>err
-        done
+    # a hypervisor may lose traps of steps: five of at most ten runs are the same, and the others have less
+    five_are_the_same() {
         python3 - same.csv >out 2>err <<'END'
 import csv, sys
 with open(sys.argv[1], encoding="utf-8", newline="") as file:
     rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-counts = [(row["instructions"], row["loads"], row["stores"], row["bytes"]) for row in rows]
+counts = [tuple(float(row[k]) for k in ("instructions", "loads", "stores", "bytes")) for row in rows]
 print(*counts, sep="\n")
-if len(rows) != 5 or not int(counts[0][0]) or len(set(counts)) != 1:
-    sys.exit(1)
+sys.exit(counts.count(max(counts)) != 5 or not max(counts)[0])
 END
+    }
+    for back_end in translate step; do
+        rm -f same.csv
+        [ $back_end = translate ] && most=5 || most=10
+        for i in $(seq $most); do
+            "$carm" run -q --counters $back_end --no-time --name "run $i" -o same.csv -- readelf -h /bin/true >out 2>err
+            five_are_the_same && break
+        done
+        five_are_the_same
         ok "the same program has the same counts, $back_end"
     done
 fi

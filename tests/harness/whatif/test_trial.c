@@ -195,12 +195,13 @@ static uint64_t unwatched(const struct what *what)
     return close_child(&child);
 }
 
-/* A busy machine reaches a loop late. */
+/* A busy machine reaches a loop late, and ends what it times late. */
 static const double reached_seconds = 600.0;
+enum { LIMIT_SECONDS = 600 };
 static struct carm_stop stop;
 
 static struct carm_trial_settings settings = {
-    .tsc_hz = 2.6e9, .seconds = 60.0, .limit = 60.0, .copy = 60.0};
+    .tsc_hz = 2.6e9, .seconds = 60.0, .limit = LIMIT_SECONDS, .copy = 60.0};
 
 static void measure(struct child *child, const uint8_t *head, const uint8_t *end, uint64_t memory,
                     int snapshots, struct carm_trial *trial, struct carm_trial_result *result)
@@ -423,14 +424,14 @@ static void its_time_ends(void **state)
     measure(&x.child, slow_head, slow_end, 0, 1, &x.t, &x.r);
     assert_false(x.t.far); /* no data */
     assert_true(isnan(x.t.inside_l1));
-    settings.limit = 60.0;
+    settings.limit = LIMIT_SECONDS;
     assert_non_null(strstr(x.r.why, "the end of its time"));
     assert_true(x.r.spent < 5.0); /* a tenth would do on an idle machine */
     (void)end(&x);
     settings.limit = 0.0;
     x.child = open_child(&short_one);
     measure(&x.child, triad_head, triad_end, 0, 1, &x.t, &x.r);
-    settings.limit = 60.0;
+    settings.limit = LIMIT_SECONDS;
     assert_non_null(strstr(x.r.why, "the end of its time came before"));
     (void)end(&x);
 }
