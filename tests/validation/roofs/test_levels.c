@@ -391,6 +391,11 @@ TEST(sets_of_caches_that_end_early)
         }
     }
     struct carm_build_levels l;
+    const double larger[] = {48 * KIB, 1 * MIB, point(39.5)}; /* 0.68 of 33 MiB */
+    open_fixture("pack:1 l3:1(size=34603008) core:2 l2:1(size=1048576) l1:1(size=49152) pu:1",
+                 (struct carm_build_words){.isa = NULL});
+    find_steps(1, larger, 4, 1024 * MIB, NULL, &l);
+    assert_near((double)l.levels[2].sets[2], 0.65 * 33 * MIB, 1.0);
     const double size[] = {32 * KIB, 1 * MIB};
     open_fixture("pack:1 core:2 pu:1", (struct carm_build_words){.isa = NULL});
     find_steps(1, size, 3, 512 * MIB, NULL, &l); /* sizes are not known */
