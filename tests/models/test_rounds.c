@@ -621,6 +621,8 @@ TEST(figures_in_words)
         {"100", true, 0, 0, "100 100..100 (100..100) 1 of 1 in 1 at 0: quiet"},
         {"100 102", true, 0, 0, "101 83.0307..118.969 (100..102) 2 of 2 in 1 at 0: quiet"},
         {"100 102 101", true, 0, 0, "101 97.4869..104.513 (100..102) 3 of 3 in 1 at 0: quiet*"},
+        {"100 101 101", true, 0, 0,
+         "101 97.9576..104.042 (100..101) 3 of 3 in 1 at 0: quiet*"}, /* alike neighbours: half as much again */
         {"100 101 99 102 98 100 101.5 98.5 100.5 99.5 100 101", true, 0.001, 0,
          "100 99.4374..100.563 (98..102) 12 of 12 in 1 at 0: quiet*"},
         {"100 100.5 101 101.5 102 102.5 103 103.5", true, 0, 0,
@@ -664,6 +666,9 @@ TEST(figures_in_words)
          "99.8 98.802..100.798 (99.6..100) 2 of 7 in 1 at 0: quiet*"},
         {"90 92 100 94 99.4 96 88", false, 0, 0,
          "94 84.6527..103.347 (88..100) 7 of 7 in 1 at 0: quiet*"},
+        {"100 99.8", false, 0, 0, "99.9 98.901..100.899 (99.8..100) 2 of 2 in 1 at 0: quiet*"},
+        {"100 90s 91s 92s", false, 0, 0,
+         "100 91..109 (100..100) 1 of 4 in 1 at 0: core shared with another hardware thread"},
         {"90s 92s 100 94s 99s", false, 0, 0,
          "100 93..107 (100..100) 1 of 5 in 1 at 0: core shared with another hardware thread"},
         {"90s 92s 91s 89s", false, 0, 0,
