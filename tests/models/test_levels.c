@@ -348,7 +348,7 @@ TEST(points_in_words)
         (void)snprintf(text + used, sizeof text - used, "%zu", hidden);
         assert_string_equal(text, cases[i].told);
     }
-    /* of a single cache, memory begins within its reported size, or without a plateau; without a reported cache all is memory */
+    /* a single cache: memory begins within its reported size, or has no plateau; without a reported cache all is memory */
     static const struct {
         const char *b;
         double os, first, memory;

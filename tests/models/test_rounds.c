@@ -642,7 +642,7 @@ TEST(figures_in_words)
          "102.5 81.1515..123.848 (100..104) 6 of 6 in 1 at 0: quiet*"},
         {"100 101 99 103@900 104", true, 0, 0,
          "101 92.9804..109.02 (99..104) 5 of 5 in 1 at 0: quiet*"},
-        /* two modes: by 2% at least, and by the scatter of the upper one, of which 22.3 x 0.5 x 1.15 = 12.9 is the limit */
+        /* two modes: by 2% at least, and by the scatter of the upper one: 22.3 x 0.5 x 1.15 = 12.9 */
         {"3*98.1 3*100", true, 0, 0, "99.05 89.1759..108.924 (98.1..100) 6 of 6 in 1 at 0: quiet*"},
         {"3*97.9 3*100", true, 0, 0, "100 100..100 (100..100) 3 of 6 in 1 at 0: quiet*"},
         {"3*89 100.5 100 99.5", true, 0, 0,

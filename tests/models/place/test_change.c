@@ -252,8 +252,8 @@ TEST(repeated_runs)
     assert_told(
         header, "a,8,1,pmu,,pids,\na,8,1,pmu,,,\n", "a,8,1.005,pmu,,x,\na,8,1.005,pmu,,,\n", NULL,
         "a 2/2 asks for pids time=1>1.005(0.005)+-0 performance=8>7.96(-0.00498) flops=8>8(0)\n");
-    /* logarithms 0, 0.2 and 1, 1.2: of means 0.1 and 1.1 with variances of 0.02 / 2 each; of two that are judged, t of 2
-     * degrees at 0.9875 is 6.2053 */
+    /* logarithms 0, 0.2 and 1, 1.2: of means 0.1 and 1.1 with variances of 0.02 / 2 each; of two that are judged, t
+     * of 2 degrees at 0.9875 is 6.2053 */
     struct carm_changes *c = read_all(
         header,
         "a,8,1,pmu,,,\na,8,1.2214027581601699,pmu,,,\nb,8,1,pmu,,,\nc,8,1,pmu,,,\nc,8,1,pmu,,,\nd,8,1,pmu,,,\ne,8,1,pmu,,,\ne,8,1,pmu,,,\n",

@@ -537,7 +537,7 @@ TEST(accesses_of_widths)
          "loads 16: 1 loads, 1 of them across two lines, 16 cycles of the load ports: " PUBLISHED},
         /* nothing is known of loads within a line */
         {&of_splits, NULL, "3:1", "3:1", "", "", "", ""},
-        /* stores: 3 in place of 2, 4 in place of 2, 0.9 of 0.5, and where one within a line takes 4; avx512 has no rate */
+        /* stores: 3 in place of 2, 4 of 2, 0.9 of 0.5, and where one within a line takes 4; avx512 has no rate */
         {&of_splits, &narrow, "", "", "1:2 2:1 3:1", "1:1 2:1 3:1", "",
          "stores 9.9: 4 stores, 3 of them across two lines, 9.9 cycles of the store ports: " PUBLISHED},
         {&of_core, NULL, "", "", "3:1", "3:1", "",

@@ -403,8 +403,8 @@ TEST(walks)
     assert_null(bound_of(&bounds, CARM_LIMIT_TLB, "walks"));
 }
 
-/* A walk to a page far from the last one takes 4 ns among 4096 pages, 5 among 8192, and 12 among 65536: 7/3 more for each
- * time twice as many pages from there on. Pages side by side, of 4096 and 16384: 2 and 6 ns. */
+/* A walk to a page far from the last one takes 4 ns among 4096 pages, 5 among 8192, and 12 among 65536: 7/3 more for
+ * each time twice as many pages from there on. Pages side by side, of 4096 and 16384: 2 and 6 ns. */
 TEST(walks_of_more_pages)
 {
     enum { MIB = 1 << 20, SMALL = 4096 };
