@@ -88,8 +88,9 @@ bool carm_cpu_has_bits(const struct carm_cpu *cpu, const struct carm_cpu_bits *n
     return has_bits(&cpu->has, needs);
 }
 
-/* source: Intel SDM, volume 2, CPUID, leaves 0x1d and 0x1e */
-bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4])
+/* Whether tiles have the size that test codes configure: eax, ebx, ecx, edx of leaves 0x1d, subleaf 1, and 0x1e.
+ * source: Intel SDM, volume 2, CPUID, leaves 0x1d and 0x1e */
+static bool fits_tiles(const uint32_t palette[4], const uint32_t product[4])
 {
     enum { TILES = 8, TILE_BYTES = 1024, ROW_BYTES = 64, ROWS = 16 };
     const uint32_t ebx = palette[1];
@@ -106,7 +107,7 @@ static bool has_tiles(void)
     uint32_t product[4];
     read_leaf(0x1d, 1, palette);
     read_leaf(0x1e, 0, product);
-    return carm_cpu_fits_tiles(palette, product) &&
+    return fits_tiles(palette, product) &&
            syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
 }
 

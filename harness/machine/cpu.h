@@ -27,11 +27,6 @@ void carm_cpu_read(struct carm_cpu *cpu);
 /* Which register states the OS saves (Intel SDM vol. 1, 13.3). Only where OSXSAVE is set. A test replaces it. */
 uint64_t carm_cpu_xcr0(void);
 
-/* Whether tiles have the size that test codes configure.
- * palette  eax, ebx, ecx, edx of CPUID leaf 0x1d, subleaf 1
- * product  the same registers of leaf 0x1e: limits of products */
-bool carm_cpu_fits_tiles(const uint32_t palette[4], const uint32_t product[4]);
-
 /* The widest ISA of vectors that this processor runs. */
 enum carm_isa carm_cpu_best_isa(const struct carm_cpu *cpu);
 

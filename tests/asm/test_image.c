@@ -170,20 +170,30 @@ TEST_BETWEEN(bad_spec, as_it_was, NULL)
     spec = parse("B.avx2.dp.fma");
     spec.chains = 0;
     refuse_spec(&spec, -CARM_EINVAL, "chains (cN) of avx2 are 1 to 14");
+    struct carm_code_layout layout;
+    struct carm_account account;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    assert_refused(carm_image_assemble(&spec, 1, &bytes, &size, &layout, &account, &err),
+                   -CARM_EINVAL, "chains (cN) of avx2 are 1 to 14");
 }
 
 /* What a real nasm makes of an altered source is refused before it is mapped: here stores are
  * changed to loads on the way to nasm. */
 TEST_BETWEEN(altered, as_it_was, NULL)
 {
-    char *script = NULL;
-    assert_true(asprintf(&script,
-                         "PATH='%s'\nsed -i 's/    ST 2$/    LD 2/' \"$5\"\nexec nasm \"$@\"",
-                         system_path) > 0);
-    plant_nasm(script);
-    free(script);
-    refuse(-CARM_EFORMAT, "code A.sse.dp.2:1.u8: its bytes have loads = 17, its specification "
-                          "says 16");
+    static const char *const rows[][2] = {
+        {"s/    ST 2$/    LD 2/",
+         "code A.sse.dp.2:1.u8: its bytes have loads = 17, its specification says 16"},
+        {"s/^CODE_BEGIN .*/CODE_BEGIN \"A\"/", "entry 0 is not code A.sse.dp.2:1.u8"}};
+    for (size_t i = 0; i < 2; i++) {
+        char *script = NULL;
+        assert_true(asprintf(&script, "PATH='%s'\nsed -i '%s' \"$5\"\nexec nasm \"$@\"",
+                             system_path, rows[i][0]) > 0);
+        plant_nasm(script);
+        free(script);
+        refuse(-CARM_EFORMAT, rows[i][1]);
+    }
 }
 
 /* Counts mappings that are writable and executable at once; *text gets the permissions of the one

@@ -146,6 +146,7 @@ TEST(processors_are_what_they_say)
 #define WORD(member, word) offsetof(struct planted, member), word
 #define ALL                "scalar sse avx avx2 avx512 amx "
 #define AS_SET             " 600e6 10020 800 1000000 10 "
+#define NO_TILES           "scalar sse avx avx2 avx512 - 111" AS_SET NAMED
 #define NAMED              "KVM 'Any CPU with a name of all its 48 characters'"
     static const struct {
         size_t at;
@@ -153,13 +154,19 @@ TEST(processors_are_what_they_say)
         const char *text;
     } rows[] = {
         {WORD(most, 0x1e), ALL "111" AS_SET NAMED},
-        {WORD(most, 0x1d), "scalar sse avx avx2 avx512 - 111" AS_SET NAMED},
-        {WORD(most, 7), "scalar sse avx avx2 avx512 - 111" AS_SET NAMED},
+        {WORD(most, 0x1d), NO_TILES},
+        {WORD(most, 7), NO_TILES},
         {WORD(most, 6), "scalar sse avx - - - 111 600e6 0 0 0 0 " NAMED},
         {WORD(leaf7[0], 0), ALL "111 600e6 10020 800 1000000 0 " NAMED},
         {WORD(leaf7[0], 2), ALL "111" AS_SET NAMED},
-        {WORD(permission, 1), "scalar sse avx avx2 avx512 - 111" AS_SET NAMED},
-        {WORD(product, 63U << 8 | 16), "scalar sse avx avx2 avx512 - 111" AS_SET NAMED},
+        {WORD(permission, 1), NO_TILES},
+        {WORD(product, 63U << 8 | 16), NO_TILES}, /* a tile is a byte or a row smaller */
+        {WORD(product, 64U << 8 | 15), NO_TILES},
+        {WORD(tiles[0], 1023U << 16), NO_TILES},
+        {WORD(tiles[1], 7U << 16 | 64), NO_TILES},
+        {WORD(tiles[1], 8U << 16 | 63), NO_TILES},
+        {WORD(tiles[2], 15), NO_TILES},
+        {WORD(tiles[2], 17), ALL "111" AS_SET NAMED},
         {WORD(leaf1_ecx, 0x18001000),
          ALL "111" AS_SET " 'Any CPU with a name of all its 48 characters'"},
         {WORD(leaf1_ecx, 0x90001000), "scalar sse - - - - 011 0 10020 800 1000000 10 " NAMED},
@@ -215,29 +222,6 @@ TEST(hypervisors_have_names)
         carm_cpu_read(&cpu);
         planted = NULL;
         assert_string_equal(cpu.hypervisor, known[i][1]);
-    }
-}
-
-/* Two bits of each word are needed: one of them, and those of all other words, are not enough. */
-TEST(each_bit_is_needed)
-{
-    static const struct carm_cpu_bits all = {0xe6, 0x18080201, 0x40010020, 0x4800, 0x3000000, 0x30};
-    static const struct carm_cpu_bits halves[] = {{.xcr0 = 0x20},           {.leaf1_ecx = 0x200},
-                                                  {.leaf7_ebx = 0x20},      {.leaf7_ecx = 0x800},
-                                                  {.leaf7_edx = 0x1000000}, {.leaf7_1_eax = 0x10}};
-    struct carm_cpu cpu = {.has = all};
-    assert_true(carm_cpu_has_bits(&cpu, &all));
-    assert_true(carm_cpu_has_bits(&cpu, &(struct carm_cpu_bits){0}));
-    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
-        const struct carm_cpu_bits *h = &halves[i];
-        assert_true(carm_cpu_has_bits(&cpu, h));
-        cpu.has = (struct carm_cpu_bits){
-            all.xcr0 & ~h->xcr0,           all.leaf1_ecx & ~h->leaf1_ecx,
-            all.leaf7_ebx & ~h->leaf7_ebx, all.leaf7_ecx & ~h->leaf7_ecx,
-            all.leaf7_edx & ~h->leaf7_edx, all.leaf7_1_eax & ~h->leaf7_1_eax};
-        assert_false(carm_cpu_has_bits(&cpu, &all));
-        assert_false(carm_cpu_has_bits(&cpu, h));
-        cpu.has = all;
     }
 }
 
@@ -323,21 +307,4 @@ TEST(guests_have_widest_vectors)
     assert_int_equal(carm_cpu_guest_bytes(&cpu), 32);
     cpu.isa[CARM_AMX] = true;
     assert_int_equal(carm_cpu_guest_bytes(&cpu), 1024);
-}
-
-/* Tiles of the size that codes set up. */
-TEST(tiles_have_their_size)
-{
-    static const uint32_t palette[4] = {1024U << 16 | 8192, 8U << 16 | 64, 16, 0};
-    static const uint32_t multiplier[4] = {0, 64U << 8 | 16, 0, 0};
-    assert_true(carm_cpu_fits_tiles(palette, multiplier));
-    for (int i = 0; i < 6; i++) { /* rows, bytes of a row or number of tiles too small by one */
-        uint32_t p[4] = {palette[0], palette[1], palette[2], 0};
-        uint32_t t[4] = {0, multiplier[1], 0, 0};
-        uint32_t *const one[] = {&p[0], &p[1], &p[1], &p[2], &t[1], &t[1]};
-        const uint32_t less[] = {1023U << 16 | 8192, 7U << 16 | 64, 8U << 16 | 63, 15,
-                                 64U << 8 | 15,      63U << 8 | 16};
-        *one[i] = less[i];
-        assert_false(carm_cpu_fits_tiles(p, t));
-    }
 }

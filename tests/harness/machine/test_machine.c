@@ -101,7 +101,7 @@ TEST(refuses_what_does_not_fit)
 
 TEST(measurements_account_for_all_work)
 {
-    const int n = topo->cores > 1 ? 2 : 1;
+    const int n = topo->pus > 1 ? 2 : 1;
     struct carm_team *team = open_team(n, 4 * MIB, 500);
     team->patience_seconds = 0.0; /* a run that has waited too long for its cores ends early */
     carm_measure_calibrate(team, &image->codes[EMPTY]);
@@ -310,32 +310,6 @@ TEST(threads_count_by_themselves)
     assert_false(team->separate); /* of one thread there is nothing to take apart */
 }
 
-/* A team of two in which one works, then both: the other sleeps and is not waited for. */
-TEST(a_team_works_in_part)
-{
-    skip_if(topo->pus < 2, "no two hardware threads");
-    const size_t bytes[] = {4 * MIB, 2 * MIB};
-    struct carm_team *team = NULL;
-    struct carm_shape s;
-    struct carm_measurement m;
-    assert_ok(carm_team_open_sized(&team, topo, &tsc, 2, bytes, 256, &err));
-    (void)closed_later(by_carm_team_close, team);
-    for (int n = 1; n <= 2; n++) {
-        carm_team_use(team, n);
-        assert_true(carm_team_room(team) >= bytes[n - 1]);
-        assert_true(n == 1 || carm_team_room(team) < bytes[0]);
-        carm_measure_calibrate(team, &image->codes[EMPTY]);
-        carm_measure_shape(team, &image->codes[FP], 0, 5e-6, &s);
-        carm_measure_run(team, &image->codes[FP], &s, 64, &m);
-        assert_int_equal(m.threads, n);
-        assert_near(m.flops,
-                    (double)(s.iterations * image->codes[FP].account.flops) * (double)s.passes * n,
-                    0.0);
-    }
-    carm_team_use(team, 3); /* there are no more */
-    assert_int_equal(team->n, 2);
-}
-
 static atomic_int current, stale;
 static atomic_bool released;
 static _Thread_local int locks_left; /* until this thread is held, before it has the lock */
@@ -438,38 +412,6 @@ TEST(chooses_the_better_code)
     assert_int_equal(carm_measure_best(team, codes, 2, 8192, 8e-6, CARM_SEARCH_CORE, rates), 1);
     assert_true(rates[1] > rates[0] && rates[0] > 0.0);
     carm_image_close(two);
-}
-
-static void nap(struct carm_worker *w, void *arg)
-{
-    nanosleep(arg, NULL);
-}
-
-/* A thread that neither runs nor waits for a processor was stopped, however short the job. */
-TEST(a_stopped_thread_is_noticed)
-{
-    const struct timespec ms20 = {0, 20000000};
-    struct carm_team *team = open_team(1, MIB, 64);
-    carm_team_run(team, nap, (void *)(uintptr_t)&ms20);
-    assert_true(team->workers[0].stopped_share > 0.5);
-    assert_true(team->workers[0].stopped_share + team->workers[0].queued_share <= 1.0);
-}
-
-/* As many bytes are touched as are asked for, and no room is all of a buffer. */
-TEST(threads_touch_their_memory)
-{
-    struct carm_team *team = open_team(1, 8 * MIB, 64);
-    static const size_t bytes[] = {100, 3 * MIB, MIB, 5 * MIB + 1, 64 * MIB};
-    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
-        const size_t before = team->workers[0].buffer.touched;
-        assert_true(carm_team_touch(team, bytes[i]));
-        const size_t most = bytes[i] < 8 * MIB ? bytes[i] : 8 * MIB;
-        assert_int_equal(team->workers[0].buffer.touched, most > before ? most : before);
-    }
-    team = open_team(1, 8 * MIB, 64);
-    team->deadline.tsc = 1; /* long ago */
-    assert_false(carm_team_touch(team, 100));
-    assert_int_equal(team->workers[0].buffer.touched, 0);
 }
 
 static struct {
