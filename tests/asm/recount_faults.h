@@ -367,7 +367,7 @@ static const struct fault faults[] = {
     {"a denormal constant", "B.avx2.dp.add.f8.c4", NULL, {"dq 0.318"}, {"dq 1.0e-310, 0.318"},
      "its constant is not a normal number"},
     {"an infinite constant", "B.avx2.sp.add.f8.c4", NULL, {"dd 0.318"},
-     {"dd __Infinity__, 0.318"}, "its constant is not a normal number"},
+     {"dd 0.318, __Infinity__, 0.318"}, "its constant is not a normal number"},
     {"a constant past the image", "B.avx2.dp.add.f8.c4", NULL, {"CARM_CONSTANTS + %2*64"},
      {"CARM_CONSTANTS + %2*64 + 0x100000"}, "its constant lies outside the image"},
     {"a constant not aligned", "B.avx2.dp.add.f8.c4", NULL, {"CARM_CONSTANTS + %2*64"},
