@@ -667,6 +667,8 @@ TEST(figures_in_words)
         {"90 92 100 94 99.4 96 88", false, 0, 0,
          "94 84.6527..103.347 (88..100) 7 of 7 in 1 at 0: quiet*"},
         {"100 99.8", false, 0, 0, "99.9 98.901..100.899 (99.8..100) 2 of 2 in 1 at 0: quiet*"},
+        {"100 90 80s 81s 82s", false, 0, 0,
+         "100 81..119 (100..100) 1 of 5 in 1 at 0: core shared with another hardware thread"},
         {"100 90s 91s 92s", false, 0, 0,
          "100 91..109 (100..100) 1 of 4 in 1 at 0: core shared with another hardware thread"},
         {"90s 92s 100 94s 99s", false, 0, 0,
