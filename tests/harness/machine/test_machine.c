@@ -414,6 +414,18 @@ TEST(chooses_the_better_code)
     carm_image_close(two);
 }
 
+/* As many bytes are touched as are asked for, and no room is all of a buffer. */
+TEST(threads_touch_their_memory)
+{
+    struct carm_team *team = open_team(1, 8 * MIB, 64);
+    static const size_t bytes[] = {100, 3 * MIB, MIB, 5 * MIB + 1, 64 * MIB};
+    static const size_t touched[] = {100, 3 * MIB, 3 * MIB, 5 * MIB + 1, 8 * MIB};
+    for (size_t i = 0; i < 5; i++) {
+        assert_true(carm_team_touch(team, bytes[i]));
+        assert_int_equal(team->workers[0].buffer.touched, touched[i]);
+    }
+}
+
 static struct {
     int node;             /* of pages; -1 = none, -2 = not known */
     int calls, elsewhere; /* a page at whose turn they are on node 5 */
