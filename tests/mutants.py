@@ -154,14 +154,20 @@ def draw(top, units, n, seed):
 
 def harmless(path):
     """Mutants that change nothing that matters: (unit, old line, new line) to the reason. A paragraph for each reason:
-    its words, then for each mutant the unit, the old line behind "- " and the new one behind "+ "."""
+    its words, then units, under each the old lines behind "- ", under each of these the new ones behind "+ "."""
     found = {}
     for paragraph in read(path).split("\n\n"):
-        lines = [line for line in paragraph.strip().split("\n") if not line.startswith("#")]
-        first = next((i for i, line in enumerate(lines) if re.fullmatch(r"[\w/-]+\.c", line)), len(lines))
-        for unit, old, new in zip(lines[first::3], lines[first + 1::3], lines[first + 2::3]):
-            assert old.startswith("- ") and new.startswith("+ "), f"{path}: {unit}: {old}"
-            found[(unit, old[2:], new[2:])] = " ".join(lines[:first])
+        reason, unit, old = [], "", ""
+        for line in paragraph.strip().split("\n"):
+            if re.fullmatch(r"[\w/-]+\.c", line):
+                unit = line
+            elif line.startswith("- "):
+                old = line[2:]
+            elif line.startswith("+ "):
+                found[(unit, old, line[2:])] = " ".join(reason)
+            elif not line.startswith("#"):
+                assert not unit, f"{path}: {unit}: {line}"
+                reason.append(line)
     return found
 
 

@@ -442,7 +442,7 @@ TEST(each_figure_between)
         {"avx2", 7,
          "(2 8) 5; L1 2:1 346.67 (312 416) 7.924, DRAM 2:1 31.5 (0 0) 0, DRAM update 23.625 (0 0) 0, 26.62 (21.296 29.282) 16.23, 0"},
         {"avx2", 8,
-         "(0 0) 5; L1 2:1 400 (360 480) 8 rounds, DRAM 2:1 32 (0 0) 0, DRAM update 24 (0 0) 0, 30 (24 33) 16, 0A"},
+         "(0 0) 5; L1 2:1 400 (360 480) 8 rounds, DRAM 2:1 32 (0 0) 0, DRAM update 24 (0 0) 0, 30 (24 33) 16 rounds, 0A"},
         {"sse", 2,
          "(1 4) 6; L1 2:1 100 (90 120) 8, DRAM 2:1 18 (0 0) 0, 8.3478 (6.6783 9.1826) 16.7, 19.8A"},
         {"sse", 4,
@@ -481,6 +481,8 @@ TEST(each_figure_between)
     }
     m->roofs[2].memory[0].rounds = calloc(1, sizeof *m->roofs[2].memory[0].rounds);
     m->roofs[2].memory[0].nrounds = 1;
+    m->roofs[2].compute[0].rounds = calloc(1, sizeof *m->roofs[2].compute[0].rounds);
+    m->roofs[2].compute[0].nrounds = 1;
     assert_ok(carm_scaling_fill(m, &err));
     for (size_t i = 0; i < sizeof filled / sizeof *filled; i++) {
         const struct carm_roofs *r =
@@ -497,8 +499,9 @@ TEST(each_figure_between)
                                x->nrounds ? " rounds" : "");
             }
             (void)snprintf(text + strlen(text), sizeof text - strlen(text),
-                           " %.5g (%.5g %.5g) %.4g, %.5g%s", r->compute->rate, r->compute->ci95.lo,
-                           r->compute->ci95.hi, r->compute->flops_per_cycle, r->dram_peak.bandwidth,
+                           " %.5g (%.5g %.5g) %.4g%s, %.5g%s", r->compute->rate,
+                           r->compute->ci95.lo, r->compute->ci95.hi, r->compute->flops_per_cycle,
+                           r->compute->nrounds ? " rounds" : "", r->dram_peak.bandwidth,
                            r->dram_peak.code);
         }
         assert_string_equal(text, filled[i].told);

@@ -156,6 +156,25 @@ TEST_BETWEEN(steps_of_counts, set_up, tear_down)
     s = of("x", CARM_CHANGE_BYTES);
     assert_true(s && s->exact && s->nsteps == 0 && s->values[4] == 800);
     assert_null(of("x", CARM_CHANGE_TIME));
+    { /* several points of a file have series of their own */
+        char text[256];
+        for (int i = 0; i < 3; i++) {
+            (void)snprintf(
+                text, sizeof text,
+                HEADER
+                "x,100,800,,translated,1000,\ny,%d,8,,translated,7,\nz,1,1,,translated,%d,\n",
+                i, 10 * i + 1);
+            put_file(i == 0 ? "0.csv" : i == 1 ? "1.csv" : "2.csv", text);
+        }
+        assert_ok(read_folder());
+        assert_int_equal(h.nseries, 9);
+        for (int i = 0; i < 3; i++) {
+            assert_near(of("y", CARM_CHANGE_FLOPS)->values[i], i, 0);
+            assert_near(of("z", CARM_CHANGE_INSTRUCTIONS)->values[i], 10 * i + 1, 0);
+        }
+        put_count("0.csv", 1000);
+        put_count("1.csv", 1000);
+    }
     /* a file with another name alone: both pairs with it have none in common */
     put_file("2.csv", HEADER "y,1,1,,translated,1,\n");
     assert_ok(read_folder());
