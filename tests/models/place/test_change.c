@@ -136,6 +136,14 @@ TEST(counts)
     assert_true(first.values[CARM_CHANGE_INSTRUCTIONS].varies);
     assert_true(first.values[CARM_CHANGE_VECTOR_SHARE].varies);
     carm_changes_close(c);
+    /* hyperfine's times are runs, not their median */
+    static const char of[] =
+        "\"results\": [{\"command\": \"a\", \"median\": 2, \"times\": [1, 3]}]}";
+    c = read_all("{", of, of, NULL, 0.01, NULL);
+    assert_non_null(c);
+    assert_true(carm_changes_get(c, 0, &first));
+    assert_true(first.runs[0] == 2 && first.runs[1] == 2);
+    carm_changes_close(c);
 }
 
 /* A comparison in words. A line for each point has: its runs, its name, its bounds, each quantity as "before>after
