@@ -385,7 +385,7 @@ END
     for back_end in translate step; do
         rm -f same.csv
         [ $back_end = translate ] && most=5 || most=10
-        for i in $(seq $most); do
+        for i in $(seq "$most"); do
             "$carm" run -q --counters $back_end --no-time --name "run $i" -o same.csv -- readelf -h /bin/true >out 2>err
             five_are_the_same && break
         done
