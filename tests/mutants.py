@@ -337,11 +337,12 @@ class Room:
             limits[0].start()
             failed = ""
             for line in child.stdout:
-                if not failed and re.match(r"not ok (?!.*# *skip)", line, re.I):
+                if re.match(r"not ok (?!.*# *skip)", line, re.I):
                     failed = line.strip()
                     stop()
                     limits.append(threading.Timer(5.0, stop, [signal.SIGKILL]))
                     limits[-1].start()
+                    break  # what outlives the suite may hold its output open
             failed = failed or (f"status {child.returncode}" if child.wait() else "")
             for timer in limits:
                 timer.cancel()
