@@ -73,19 +73,15 @@ static void read_hypervisor(char name[48])
     }
 }
 
-static bool has_bits(const struct carm_cpu_bits *has, const struct carm_cpu_bits *needs)
+bool carm_cpu_has_bits(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs)
 {
+    const struct carm_cpu_bits *has = &cpu->has;
     return (has->xcr0 & needs->xcr0) == needs->xcr0 &&
            (has->leaf1_ecx & needs->leaf1_ecx) == needs->leaf1_ecx &&
            (has->leaf7_ebx & needs->leaf7_ebx) == needs->leaf7_ebx &&
            (has->leaf7_ecx & needs->leaf7_ecx) == needs->leaf7_ecx &&
            (has->leaf7_edx & needs->leaf7_edx) == needs->leaf7_edx &&
            (has->leaf7_1_eax & needs->leaf7_1_eax) == needs->leaf7_1_eax;
-}
-
-bool carm_cpu_has_bits(const struct carm_cpu *cpu, const struct carm_cpu_bits *needs)
-{
-    return has_bits(&cpu->has, needs);
 }
 
 /* Whether tiles have the size that test codes configure: eax, ebx, ecx, edx of leaves 0x1d, subleaf 1, and 0x1e.
@@ -176,7 +172,7 @@ bool carm_cpu_has_op(const struct carm_cpu *cpu, enum carm_isa isa, enum carm_pr
 {
     const struct carm_form *form = carm_form_find(isa, precision, op);
     if (form) {
-        return cpu->isa[isa] && has_bits(&cpu->has, &form->needs);
+        return cpu->isa[isa] && carm_cpu_has_bits(cpu, &form->needs);
     }
     return cpu->isa[isa] && carm_isa_has_op(isa, precision, op) &&
            (!carm_ops[op].fused || cpu->fma);

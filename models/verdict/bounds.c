@@ -801,8 +801,8 @@ static void bound_window(const struct carm_bounds_input *in, struct carm_bounds 
         1.02; /* least ratio to the chain's bound: else it is the same bound; chosen by hand */
     const double reorder = in->rates.theory ? in->rates.theory->reorder : 0.0;
     const double waits = in->rates.theory ? in->rates.theory->vector_queue : 0.0;
-    char window[80] = "which overlap within few iterations alone",
-         flight[64] = "few iterations have";
+    char window[80] = "which overlap within few iterations alone";
+    char flight[64] = "few iterations have";
     if (reorder > 0.0) { /* else the window was of the loop's iterations */
         snprintf(window, sizeof window,
                  "of which a window of %.0f instructions (%.0f waiting on vectors) overlaps a few",

@@ -676,6 +676,8 @@ TEST(samples)
 
 #define NO_SENSE \
     "refused: line 3: ISA, precision, threads, loads, stores or FP Inst. make no sense\n"
+#define NO_ROOF \
+    "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"
 #define NAME_OF_80 \
     "a name of 80 bytes: one more than the most of an ISA_ precision and FP Inst_ row"
 
@@ -698,14 +700,12 @@ TEST(roofs)
          "refused: line 1: its first line is no head of the CARM Tool's roofs: is the file cut off?\n"},
         {TOOL_ROOFS("1", "0"), "refused: no roofs behind the two lines of names\n"},
         {TOOL_ROOFS("1", "0") "t0,avx2,dp,0,2,1,No,1,add,1,9,2,9,3,9,4,9,5,9,6,9\n", NO_SENSE},
-        {ERT("[\"L1\", -1]", "[\"HP\", 1]", ""),
-         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
+        {ERT("[\"L1\", -1]", "[\"HP\", 1]", ""), NO_ROOF},
         {ERT("", "[\"HP\", 1]", ""),
          "refused: line 1: ERT's file needs empirical.gbytes.data and empirical.gflops.data\n"},
         {ERT("[\"L1\", 1]", "", ""),
          "refused: line 1: ERT's file needs empirical.gbytes.data and empirical.gflops.data\n"},
-        {ERT("[5, 1]", "[\"HP\", 1]", ""),
-         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
+        {ERT("[5, 1]", "[\"HP\", 1]", ""), NO_ROOF},
         {ERT("[\"L1\", 2]", "[\"HP\", 1]", ", \"metadata\": {\"MPI_PROCS\": 100}"),
          "ERT, roofs of ERT on ,  hp update\nL1 0 \nunknown hp x100, 0: L1 update 2e+09 best 1e+09; "
          "measured with 1 thread, the bandwidths with 100\n"},
@@ -720,10 +720,8 @@ TEST(roofs)
          "measured with 1 thread, the bandwidths with 1000000\n"},
         {ERT("[\"L1\", 1e-9]", "[\"HP\", 1e15]", ", \"metadata\": {\"MPI_PROCS\": 0.5}"),
          "ERT, roofs of ERT on ,  hp update\nL1 0 \nunknown hp x1, 0: L1 update 1 best 1e+24\n"},
-        {ERT("[\"L1\", 1]", "[\"HP\", 1.01e15]", ""),
-         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
-        {ERT("[\"L1\", 0.9e-9]", "[\"HP\", 1]", ""),
-         "refused: line 1: a roof of ERT is a name and a number of GB/s or Gflop/s above zero\n"},
+        {ERT("[\"L1\", 1]", "[\"HP\", 1.01e15]", ""), NO_ROOF},
+        {ERT("[\"L1\", 0.9e-9]", "[\"HP\", 1]", ""), NO_ROOF},
         {ERT("[\"L0\", 1]", "[\"HP\", 1]", ""),
          "refused: line 1: ERT's levels are L1, L2, ... and DRAM, not 'L0'\n"},
         {ERT("[\"L10\", 1]", "[\"HP\", 1]", ""),
