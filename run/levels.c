@@ -313,7 +313,7 @@ static size_t read_ways(struct carm_cache_ways out[CARM_TOPO_CACHES_MAX])
         return 0;
     }
     const size_t n = topo->ncaches;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < topo->ncaches; i++) {
         const struct carm_topo_cache *c = &topo->caches[i];
         out[i] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
     }

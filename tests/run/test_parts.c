@@ -101,7 +101,8 @@ static struct carm_row row;
 static const struct carm_row *row_of(const struct carm_profile_row *part, bool counts, bool time)
 {
     const struct carm_run run = {.name = "p", .row.asks_for = "the time"};
-    const struct carm_profile profile = {.has_counts = counts, .has_time = time};
+    const struct carm_profile profile = {
+        .has_counts = counts, .has_time = time, .has_allocator = time};
     memset(&row, 0x5a, sizeof row);
     carm_parts_row(&run, &profile, part, &row);
     return &row;
@@ -118,6 +119,7 @@ TEST(rows_of_parts)
         .executions = 100,
         .entries_low = 4,
         .entries_high = 4,
+        .allocations = 3,
         .samples = 40,
         .on = {10, 30, 0},
         .share = 0.25,
@@ -128,6 +130,7 @@ TEST(rows_of_parts)
     assert_string_equal(r->name, "p: f loop a.c:1");
     assert_near(r->counts.q[CARM_Q_INSTRUCTIONS].value, 70.0, 0.0);
     assert_int_equal(r->counts.q[CARM_Q_INSTRUCTIONS].by, CARM_COUNTED_TRANSLATED);
+    assert_near(r->counts.q[CARM_Q_ALLOCATIONS].value, 3.0, 0.0);
     assert_int_equal(r->counts.q[CARM_Q_CYCLES].by, CARM_COUNTED_NOT);
     for (int q = 0; q < CARM_Q_COUNT; q++) {
         const struct carm_count *c = &r->counts.q[q];
