@@ -126,26 +126,27 @@ static bool is_register(const ZydisDecodedOperand *o, ZydisRegister r)
     return o->type == ZYDIS_OPERAND_TYPE_REGISTER && o->reg.value == r;
 }
 
+/* INVALID where the operand is no register */
+static ZydisRegisterClass class_of(const ZydisDecodedOperand *o)
+{
+    return o->type == ZYDIS_OPERAND_TYPE_REGISTER ? ZydisRegisterGetClass(o->reg.value)
+                                                  : ZYDIS_REGCLASS_INVALID;
+}
+
 /* number of a vector register or tile, -1 where the operand is none */
 static int vector_number(const ZydisDecodedOperand *o)
 {
-    if (o->type != ZYDIS_OPERAND_TYPE_REGISTER) {
-        return -1;
-    }
-    ZydisRegisterClass c = ZydisRegisterGetClass(o->reg.value);
-    bool vector = c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM || c == ZYDIS_REGCLASS_ZMM ||
-                  c == ZYDIS_REGCLASS_TMM;
+    const ZydisRegisterClass c = class_of(o);
+    const bool vector = c == ZYDIS_REGCLASS_XMM || c == ZYDIS_REGCLASS_YMM ||
+                        c == ZYDIS_REGCLASS_ZMM || c == ZYDIS_REGCLASS_TMM;
     return vector ? ZydisRegisterGetId(o->reg.value) : -1;
 }
 
 /* number of a general register, whole or its lower half, -1 where the operand is none */
 static int general_number(const ZydisDecodedOperand *o)
 {
-    if (o->type != ZYDIS_OPERAND_TYPE_REGISTER) {
-        return -1;
-    }
-    ZydisRegisterClass c = ZydisRegisterGetClass(o->reg.value);
-    bool general = c == ZYDIS_REGCLASS_GPR64 || c == ZYDIS_REGCLASS_GPR32;
+    const ZydisRegisterClass c = class_of(o);
+    const bool general = c == ZYDIS_REGCLASS_GPR64 || c == ZYDIS_REGCLASS_GPR32;
     return general ? ZydisRegisterGetId(o->reg.value) : -1;
 }
 
@@ -159,8 +160,7 @@ static const char *protected_write(const struct parts *p)
             !(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) || vector_number(o) >= 0) {
             continue;
         }
-        if (ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_FLAGS ||
-            ZydisRegisterGetClass(o->reg.value) == ZYDIS_REGCLASS_IP) {
+        if (class_of(o) == ZYDIS_REGCLASS_FLAGS || class_of(o) == ZYDIS_REGCLASS_IP) {
             continue;
         }
         switch (ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, o->reg.value)) {
@@ -285,9 +285,6 @@ static const char *arithmetic(const struct parts *p, struct carm_insn *out)
             return "it works on other operands than vector registers";
         }
     }
-    if (p->n < 2 || p->n > 3) {
-        return "it has an unknown number of operands";
-    }
     out->reg = vector_number(p->op[0]);
     out->src[0] = vector_number(p->op[fma ? 1 : p->n - 1]);
     out->src[1] = fma ? vector_number(last) : -1;
@@ -386,9 +383,6 @@ static const char *form(const struct parts *p, struct carm_insn *out)
 static bool distance(const struct parts *p, struct carm_insn *out)
 {
     const ZydisDecodedOperandMem *m = &p->op[1]->mem;
-    if (p->n != 2 || p->op[1]->type != ZYDIS_OPERAND_TYPE_MEMORY) {
-        return false;
-    }
     if (m->base == ZYDIS_REGISTER_RIP) {
         out->role = CARM_INSN_TABLE;
         out->value = m->disp.value + (int64_t)(out->offset + p->in.length);
@@ -412,13 +406,12 @@ static const char *control(const struct parts *p, struct carm_insn *out)
         good = distance(p, out);
         break;
     case CARM_INSN_JNZ:
-        good = p->n == 1 && a->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && a->imm.is_relative;
-        out->value = good ? (int64_t)(out->offset + p->in.length) + a->imm.value.s : 0;
-        break;
+        out->value = (int64_t)(out->offset + p->in.length) + a->imm.value.s;
+        return NULL;
     case CARM_INSN_PREFETCH:
-        return p->n == 1 ? address(p, a, out) : "it has an unknown number of operands";
+        return address(p, a, out);
     case CARM_INSN_SHAPE:
-        good = p->n == 1 && !address(p, a, out) && out->base == CARM_BASE_IMAGE;
+        good = !address(p, a, out) && out->base == CARM_BASE_IMAGE;
         break;
     case CARM_INSN_NOP:
     case CARM_INSN_TILERELEASE:
@@ -492,8 +485,7 @@ static const char *classify(struct parts *p, struct carm_insn *out)
             p->all[i].encoding != ZYDIS_OPERAND_ENCODING_MASK) {
             p->op[p->n++] = &p->all[i];
         }
-        if (vector_number(&p->all[i]) >= 0 &&
-            ZydisRegisterGetClass(p->all[i].reg.value) != ZYDIS_REGCLASS_TMM &&
+        if (vector_number(&p->all[i]) >= 0 && class_of(&p->all[i]) != ZYDIS_REGCLASS_TMM &&
             (p->all[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)) {
             out->vector_bytes =
                 ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, p->all[i].reg.value) / 8U;
@@ -746,7 +738,7 @@ int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
     }
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (uint64_t at = begin; at < end && !rc; at += list[count - 1].length) {
-        rc = carm_array_grow(&list, &room, count, 1, sizeof *list, "the recount of a test code",
+        rc = carm_array_grow(&list, &room, count, 2, sizeof *list, "the recount of a test code",
                              err);
         if (rc) {
             break;
@@ -755,6 +747,8 @@ int carm_decode(const uint8_t *image, size_t size, uint64_t begin, uint64_t end,
     }
     rc = rc ? rc : shape_tiles(image, size, list, count, err);
     if (!rc) {
+        list[count] =
+            (struct carm_insn){.offset = end, .role = CARM_INSN_END, .reg = -1, .src = {-1, -1}};
         *insns = list;
         *n = count;
         list = NULL;

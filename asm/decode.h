@@ -57,6 +57,7 @@ enum carm_insn_role {
     CARM_INSN_SHIFT,      /* shr r11, cl */
     CARM_INSN_LINE,       /* shl r11, immediate */
     CARM_INSN_DEC_RAX,
+    CARM_INSN_END, /* behind the last instruction */
 };
 
 /* General registers, by their numbers in the instruction set. */
@@ -106,8 +107,8 @@ struct carm_insn {
     int64_t value; /* displacement from the base, address in the image, immediate or target */
 };
 
-/* Decodes image[begin .. end). Bytes and columns of tiles come from the shape that the code itself
- * loads from the image; before the loop, tiles are loaded from constants. *insns [*n] is to be released
+/* Decodes image[begin .. end). Behind the last instruction follows one of role END, whose offset is `end`. Bytes and columns of tiles come from the shape that the code itself
+ * loads from the image; before the loop, tiles are loaded from constants. *insns [*n + 1] is to be released
  * with free; untouched on error.
  * Refuses code outside the repertoire: other instructions, prefixes, masks, broadcasts and
  * roundings, other addresses than those of enum carm_insn_base, writes to other general

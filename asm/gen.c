@@ -129,7 +129,6 @@ void carm_gen_row(enum carm_precision precision, unsigned row, uint8_t out[CARM_
         const double dp = carm_gen_constant(row, lane);
         const float sp = (float)dp;
         const uint64_t bits = p->integer               ? integer(row, lane, bytes)
-                              : bytes > 2              ? 0
                               : precision == CARM_BF16 ? narrow(dp, 8, 7)
                                                        : narrow(half_constant(row, lane), 5, 10);
         const void *from = p->integer || bytes == 2 ? (const void *)&bits
@@ -196,7 +195,7 @@ static const struct carm_form *form_of(const struct carm_code_spec *s)
 static void put_forms(FILE *out, const struct carm_code_spec *s, bool vex)
 {
     fprintf(out, "CARM_%s_FORMS\n", vex ? "VEX" : "SSE");
-    if (carm_isas[s->isa].vector_bytes <= 16) {
+    if (carm_isas[s->isa].vector_bytes < 32) {
         fprintf(out, "CARM_NARROW\n");
     }
 }
@@ -222,7 +221,7 @@ static void put_isa_of_forms(FILE *out, const struct carm_code_spec *s)
 
 static bool has_tiles(const struct carm_code_spec *s)
 {
-    return carm_isas[s->isa].columns > 0;
+    return carm_isas[s->isa].columns != 0;
 }
 
 static void put_isa_of_tiles(FILE *out, const struct carm_code_spec *s)

@@ -18,7 +18,7 @@ struct walk {
     size_t size;
     const struct carm_code_layout *layout;
     unsigned element_bytes;        /* for instructions that do not show an element size */
-    const struct carm_insn *insns; /* [n] */
+    const struct carm_insn *insns; /* [n + 1], the last one of role END */
     size_t n;
     enum form form;
     bool tiles;                  /* their shape has been loaded */
@@ -36,11 +36,11 @@ static int refuse(const struct walk *w, const struct carm_insn *in, const char *
                      (unsigned long long)in->offset, text, why);
 }
 
-/* Fails with the offset of instruction i, which may be the one after the last. */
+/* Fails with the offset of instruction i, which may be END. */
 static int refuse_at(const struct walk *w, size_t i, const char *why)
 {
     return carm_fail(w->err, CARM_EFORMAT, "offset 0x%llx: %s",
-                     (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end), why);
+                     (unsigned long long)w->insns[i].offset, why);
 }
 
 static bool is_store(const struct carm_insn *in)
@@ -67,11 +67,11 @@ struct step {
 static int check_steps(const struct walk *w, size_t i, const struct step *steps, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
-        if (i + k >= w->n || w->insns[i + k].role != steps[k].role) {
-            return refuse_at(w, i + k, steps[k].due);
-        }
         const struct carm_insn *in = &w->insns[i + k];
         const bool sum = in->role == CARM_INSN_INT;
+        if (in->role != steps[k].role) {
+            return refuse_at(w, i + k, steps[k].due);
+        }
         if (sum && (in->reg != CARM_GENERAL_R8 || in->src[0] != CARM_GENERAL_R10 ||
                     in->bytes != sizeof summand)) {
             return refuse_at(w, i + k, steps[k].due);
@@ -93,7 +93,7 @@ static int random_entry(const struct walk *w)
     };
     enum { STEPS = sizeof steps / sizeof *steps };
     size_t first = 0;
-    while (first < w->pass && w->insns[first].role == CARM_INSN_NOP) {
+    while (w->insns[first].role == CARM_INSN_NOP) {
         first++;
     }
     const int rc = check_steps(w, first, steps, STEPS);
@@ -117,18 +117,17 @@ static int random_body(const struct walk *w, size_t *end)
     };
     enum { STEPS = sizeof steps / sizeof *steps };
     size_t i = w->loop;
-    while (i < w->n && w->insns[i].role != CARM_INSN_DEC_RAX) {
+    while (w->insns[i].role != CARM_INSN_DEC_RAX) {
         const int rc = check_steps(w, i, steps, STEPS);
         int64_t at = 0; /* in the line */
         if (rc) {
             return rc;
         }
         for (i += STEPS; at < CARM_LINE_BYTES; i++) {
-            if (i >= w->n || w->insns[i].role != CARM_INSN_LOAD ||
-                w->insns[i].base != CARM_BASE_RANDOM) {
+            const struct carm_insn *in = &w->insns[i];
+            if (in->role != CARM_INSN_LOAD || in->base != CARM_BASE_RANDOM) {
                 return refuse_at(w, i, "a load from the line drawn is due here");
             }
-            const struct carm_insn *in = &w->insns[i];
             if (in->value != at || in->value + in->bytes > CARM_LINE_BYTES) {
                 return refuse(w, in, "it is not the next vector of its line");
             }
@@ -205,7 +204,7 @@ static int check_tiling(const struct walk *w, enum carm_insn_base base)
                           first->value > at ? "a gap in the stream lies before its slot"
                                             : "its slot overlaps the one before");
         }
-        if (shared && (l->reg != s->reg || l->bytes != s->bytes || s < l)) {
+        if (shared && (l->reg != s->reg || l->bytes != s->bytes)) {
             return refuse(w, s, "its slot overlaps a load's and is no update of it");
         }
         at += first->bytes;
@@ -286,8 +285,8 @@ static bool constants_normal(const struct walk *w, const struct carm_insn *in)
 /* A constant that the setup loads. */
 static int count_constant(const struct walk *w, const struct carm_insn *in)
 {
-    const uint64_t at = (uint64_t)in->value;
-    if (in->value < 0 || at > w->size || w->size - at < in->bytes ||
+    const uint64_t at = (uint64_t)in->value; /* before the image: larger than any size */
+    if (at > w->size || w->size - at < in->bytes ||
         (at < w->layout->end && at + in->bytes > w->layout->begin)) {
         return refuse(w, in, "its constant lies outside the image or inside the code");
     }
@@ -302,16 +301,16 @@ static int count_constant(const struct walk *w, const struct carm_insn *in)
     return 0;
 }
 
-static bool begins_pass(const struct carm_insn *in)
+static bool ends_entry(const struct carm_insn *in)
 {
-    return in->role == CARM_INSN_REWIND || in->role == CARM_INSN_RECHARGE_R;
+    return in->role == CARM_INSN_REWIND || in->role == CARM_INSN_RECHARGE_R ||
+           in->role == CARM_INSN_END;
 }
 
 /* The setup after ldtilecfg; carm_decode has checked its values. */
 static int check_tile_entry(const struct walk *w, size_t i)
 {
-    const bool good = i + 1 < w->n && w->insns[i].role == CARM_INSN_TABLE &&
-                      w->insns[i + 1].role == CARM_INSN_ROW;
+    const bool good = w->insns[i].role == CARM_INSN_TABLE && w->insns[i + 1].role == CARM_INSN_ROW;
     return good ? 0 : refuse_at(w, i, "`lea r9, constants; mov r8d, 64` is due here");
 }
 
@@ -327,7 +326,7 @@ static int walk_entry(struct walk *w)
     enum { APART = sizeof apart / sizeof *apart };
     int rc = 0;
     size_t i = 0;
-    for (; i < w->n && !begins_pass(&w->insns[i]) && !rc; i++) {
+    for (; !ends_entry(&w->insns[i]) && !rc; i++) {
         const struct carm_insn *in = &w->insns[i];
         if (in->role == CARM_INSN_SEED) {
             w->form = FORM_RANDOM;
@@ -367,18 +366,17 @@ static int walk_setup(struct walk *w)
     const size_t begins = is_random ? 1 : 2;
     size_t i = w->pass;
     for (size_t k = 0; k < begins; k++, i++) {
-        if (i >= w->n || w->insns[i].role != (is_random ? random : streams)[k]) {
+        if (w->insns[i].role != (is_random ? random : streams)[k]) {
             return refuse_at(w, w->pass,
                              is_random ? "a pass of kind R must begin with `mov rax, rsi`"
                                        : "a pass must begin with `mov rax, rdi; mov rcx, rsi`");
         }
     }
-    while (i < w->n && w->insns[i].role == CARM_INSN_NOP) {
+    while (w->insns[i].role == CARM_INSN_NOP) {
         i++;
     }
     w->loop = i;
-    if (i == w->n || w->insns[i].offset != w->layout->loop_begin ||
-        w->layout->loop_begin % 64 != 0) {
+    if (w->insns[i].offset != w->layout->loop_begin || w->layout->loop_begin % 64 != 0) {
         return carm_fail(w->err, CARM_EFORMAT,
                          "offset 0x%llx: the loop body does not begin here, on a 64-byte line",
                          (unsigned long long)w->layout->loop_begin);
@@ -431,20 +429,21 @@ static int walk_body(struct walk *w)
     if (random) {
         rc = random_body(w, &i);
     } else {
-        for (; i < w->n && w->insns[i].role != CARM_INSN_STEP && !rc; i++) {
+        for (; w->insns[i].role != CARM_INSN_STEP && w->insns[i].role != CARM_INSN_END && !rc;
+             i++) {
             rc = count_body(w, &w->insns[i]);
         }
     }
     if (rc) {
         return rc;
     }
-    if (!random && i < w->n) {
+    if (w->insns[i].role == CARM_INSN_STEP) {
         if (w->insns[i].value < 0) {
             return refuse(w, &w->insns[i], "the stream goes backwards");
         }
         w->out->stride_bytes = (uint64_t)w->insns[i++].value;
     }
-    if (w->n < i + 2 || w->insns[i].role != (random ? CARM_INSN_DEC_RAX : CARM_INSN_DEC_RCX) ||
+    if (w->insns[i].role != (random ? CARM_INSN_DEC_RAX : CARM_INSN_DEC_RCX) ||
         w->insns[i + 1].role != CARM_INSN_JNZ ||
         w->insns[i + 1].value != (int64_t)w->layout->loop_begin) {
         return refuse_at(w, i,
@@ -469,8 +468,7 @@ static int walk_tail(const struct walk *w)
     for (size_t k = 0; k < w->n; k++) {
         wide = wide || w->insns[k].vector_bytes > 16;
     }
-    if (w->n - i < 2 || w->insns[i].role != CARM_INSN_DEC_RDX ||
-        w->insns[i + 1].role != CARM_INSN_JNZ ||
+    if (w->insns[i].role != CARM_INSN_DEC_RDX || w->insns[i + 1].role != CARM_INSN_JNZ ||
         w->insns[i + 1].value != (int64_t)w->insns[w->pass].offset) {
         return carm_fail(w->err, CARM_EFORMAT,
                          "offset 0x%llx: no pass loop, `dec rdx; jnz` to its begin, follows the "
@@ -478,24 +476,20 @@ static int walk_tail(const struct walk *w)
                          (unsigned long long)w->layout->loop_end);
     }
     i += 2;
-    if (i < w->n && w->insns[i].role == CARM_INSN_VZEROUPPER) {
+    if (w->insns[i].role == CARM_INSN_VZEROUPPER) {
         i++;
     } else if (wide) {
-        return carm_fail(w->err, CARM_EFORMAT,
-                         "offset 0x%llx: vzeroupper is missing after vectors wider than 16 bytes",
-                         (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end));
+        return refuse_at(w, i, "vzeroupper is missing after vectors wider than 16 bytes");
     }
     if (w->tiles) {
-        if (i == w->n || w->insns[i].role != CARM_INSN_TILERELEASE) {
+        if (w->insns[i].role != CARM_INSN_TILERELEASE) {
             return refuse_at(w, i, "tilerelease is missing after the use of tiles");
         }
         i++;
     }
-    if (w->n - i != 1 || w->insns[i].role != CARM_INSN_RET) {
-        return carm_fail(w->err, CARM_EFORMAT, "offset 0x%llx: the code does not end with `ret`",
-                         (unsigned long long)(i < w->n ? w->insns[i].offset : w->layout->end));
-    }
-    return 0;
+    return w->insns[i].role == CARM_INSN_RET && w->insns[i + 1].role == CARM_INSN_END
+               ? 0
+               : refuse_at(w, i, "the code does not end with `ret`");
 }
 
 /* The uses of each vector register in the loop, one bit for each use. */

@@ -488,7 +488,7 @@ int carm_recount_check(const struct carm_code_spec *spec, const uint8_t *image, 
     c.mix = carm_kind_has_mix(spec->kind);
     c.random = spec->kind == CARM_KIND_R;
     c.flops = carm_kind_has_flops(spec->kind);
-    c.tiles = carm_isas[spec->isa].columns > 0;
+    c.tiles = carm_isas[spec->isa].columns != 0;
     c.vex = spec->isa >= CARM_AVX || (c.flops && carm_ops[spec->op].fused);
     c.vector_bytes = carm_isa_vector_bytes(spec->isa, spec->precision);
     c.element_bytes = carm_precisions[spec->precision].bytes;

@@ -613,6 +613,26 @@ TEST(constants_of_integers)
     }
 }
 
+/* Factors of tiles, in int8 a = 183/2 and b = 137/2: the first begins with a b, then b -a, the second with b -a, then
+ * -a -b. Sums count up. */
+TEST(constants_of_tiles)
+{
+    enum { FIRST = CARM_TILE_FIRST, SECOND = CARM_TILE_SECOND };
+    static const struct {
+        unsigned row;
+        int8_t values[8];
+    } rows[] = {{FIRST, {91, 91, 91, 91, 68, 68, 68, 68}},
+                {FIRST + 1, {68, 68, 68, 68, -91, -91, -91, -91}},
+                {SECOND, {68, 68, 68, 68, -91, -91, -91, -91}},
+                {SECOND + 1, {-91, -91, -91, -91, -68, -68, -68, -68}},
+                {1, {17, 0, 0, 0, 18}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint8_t bytes[CARM_ROW_BYTES];
+        carm_gen_tile_row(CARM_INT8, rows[i].row, bytes);
+        assert_memory_equal(bytes, rows[i].values, sizeof rows[i].values);
+    }
+}
+
 /* Nearest numbers of 16 bits, by hand: 5/4 and 4/5, 1241/2048 and -188/512 and its double, and -0. */
 TEST(constants_of_halves)
 {

@@ -300,6 +300,7 @@ TEST(tiles_have_shapes)
         {CONFIGURE "c4e26b5cd1", {0}, {1}, "a product needs three different tiles", 0, 0},
         {"c4e2784905c0ffffff", {0}, {1}, palette, 0, 0}, /* its last byte is the image's */
         {"c4e2784905c1ffffff", {0}, {1}, "it loads a shape from outside the image", 0, 0},
+        {"c4e2784905a7ffffff", {0}, {1}, palette, 0, 0}, /* its first one, too */
         {"c4e2784905a6ffffff", {0}, {1}, "it loads a shape from outside the image", 0, 0},
         /* clang-format on */
     };

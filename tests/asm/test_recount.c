@@ -239,6 +239,36 @@ TEST(truncated)
                    "the loop body does not end here");
 }
 
+/* The stored constant at places around the code, in an image of so many bytes. */
+TEST(constants_have_their_places)
+{
+    enum { AT = 5, LENGTH = 9 }; /* movss xmm11, [rip + AT], from the code's begin */
+    static struct assembled a;
+    static const char outside[] = "its constant lies outside the image or inside the code";
+    char *source = source_of("A.scalar.sp.0:1.u1");
+    assemble(source, &a);
+    free(source);
+    const int64_t begin = (int64_t)a.layout.begin, end = (int64_t)a.layout.end;
+    const int64_t size = (int64_t)a.size / 4 * 4;
+    const struct {
+        int64_t at, size;
+        const char *message; /* NULL: it passes */
+    } rows[] = {{size - 4, size, NULL},   {size - 4, size - 1, outside},
+                {size, size, outside},    {-4, size, outside},
+                {begin - 4, size, NULL},  {begin - 3, size, outside},
+                {end - 1, size, outside}, {end, size, end % 4 ? "is not aligned" : NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct carm_account account;
+        const int32_t distance = (int32_t)(rows[i].at - begin - LENGTH);
+        memcpy(a.bytes + begin + AT, &distance, sizeof distance);
+        err = (struct carm_err){""};
+        const int rc = carm_recount(a.bytes, (size_t)rows[i].size, &a.layout, 0, &account, &err);
+        fail_if(rc != (rows[i].message ? -CARM_EFORMAT : 0) ||
+                    (rows[i].message && !strstr(err.text, rows[i].message)),
+                "row %zu: %s", i, err.text);
+    }
+}
+
 static const struct {
     const char *name;
     struct reason reasons[REASONS_MOST];
