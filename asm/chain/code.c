@@ -334,8 +334,7 @@ unsigned carm_chain_units(const struct carm_chain_code *code)
         return code->row->units;
     }
     const unsigned ways = code->row->ways;
-    const unsigned rounds = (CARM_CHAIN_LOOP / each + ways - 1) / ways;
-    return ways * (rounds < 2 ? 2 : rounds);
+    return (CARM_CHAIN_LOOP / each + ways - 1) / ways * ways;
 }
 
 struct carm_cpu_bits carm_chain_needs(const struct carm_chain_code *code)

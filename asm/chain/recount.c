@@ -52,11 +52,11 @@ static int refuse(const struct walk *w, const struct insn *i, const char *why)
                      text, why);
 }
 
+/* w->at lies in the code, or at its end, where there is none. */
 static int decode(struct walk *w, struct insn *i)
 {
     i->at = w->at;
-    if (w->at < w->layout->begin || w->at >= w->layout->end ||
-        !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&w->decoder, w->image + w->at,
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&w->decoder, w->image + w->at,
                                              (size_t)(w->layout->end - w->at), &i->in, i->op))) {
         return carm_fail(w->err, CARM_EFORMAT, "offset 0x%llx: no instruction of the code",
                          (unsigned long long)w->at);
@@ -101,7 +101,7 @@ static int check_address(const struct walk *w, const struct insn *i, const Zydis
 {
     const ZydisRegister base = o->mem.base;
     const ZydisRegisterClass index = ZydisRegisterGetClass(o->mem.index);
-    const int64_t at = o->mem.disp.has_displacement ? o->mem.disp.value : 0;
+    const int64_t at = o->mem.disp.value;
     if (o->mem.segment == ZYDIS_REGISTER_FS || o->mem.segment == ZYDIS_REGISTER_GS) {
         return refuse(w, i, "it reaches another segment");
     }
