@@ -149,6 +149,7 @@ static struct {
     int elsewhere;  /* of 64 pages, how many are on another node */
     bool forbidden; /* to bind memory */
     int only_first; /* node whose latency is not known; -1 = none */
+    int binds;      /* calls */
 } pages = {.bound = -1, .only_first = -1};
 
 /* In place of the library's: the calls about pages. */
@@ -169,6 +170,7 @@ long syscall(long number, ...)
         }
         assert_int_equal(a[2], mask == 3 ? MPOL_INTERLEAVE : MPOL_BIND);
         pages.bound = (int)mask - 1;
+        pages.binds++;
         return 0;
     }
     if (number == SYS_move_pages) {
@@ -219,9 +221,10 @@ static struct {
     bool below_room;      /* no set was larger than a thread's buffer */
     size_t reps, patient; /* repetitions of all runs; runs that may wait for cores of their own */
     double target;        /* seconds of a repetition, of the shape that was asked for last */
-    uint64_t print; /* fingerprint of all runs in their order: code, threads, shape, repetitions */
-    double noise;   /* a run takes at most so much longer, relative */
-    size_t odd;     /* of so many runs, one is disturbed, by each kind in turn; 0 = none */
+    uint64_t
+        print;    /* fingerprint of all runs in their order, and of what else is done with teams */
+    double noise; /* a run takes at most so much longer, relative */
+    size_t odd;   /* of so many runs, one is disturbed, by each kind in turn; 0 = none */
     int backward; /* runs of so many threads take less time than none: below the empty code's; 0 = none */
     const char *fails; /* a part of the names of codes whose runs have no repetition; NULL = none */
     double now;        /* seconds that all runs have taken */
@@ -237,6 +240,8 @@ static struct {
 
 static void tell(const struct carm_team *team, const char *what, double number, double second)
 {
+    const double numbers[] = {team->n, number, second};
+    seen.print = fingerprint(fingerprint(seen.print, what, strlen(what)), numbers, sizeof numbers);
     if (seen.other) {
         seen.other(team, what, number, second);
     }
@@ -309,6 +314,12 @@ static inline double counter_now(void)
     return (1e3 + seen.now) * seen.counter_hz;
 }
 
+/* Ticks of the team's deadline; 0 by the real counter. */
+static inline double deadline_of(const struct carm_team *team)
+{
+    return seen.counter_hz > 0.0 ? (double)team->deadline.tsc : 0.0;
+}
+
 /* A run ends at the team's deadline, with the repetitions so far; less than an eighth of them tell little. */
 static void end_by_deadline(const struct carm_team *team, struct carm_measurement *m)
 {
@@ -332,6 +343,7 @@ void carm_measure_shape(struct carm_team *team, const struct carm_code *code, ui
                         double target_seconds, struct carm_shape *shape)
 {
     seen.target = target_seconds;
+    seen.print = fingerprint(seen.print, &target_seconds, sizeof target_seconds);
     if (seen.counter_hz > 0.0) {
         tell(team, code->name, (double)set_bytes,
              ((double)team->deadline.tsc - counter_now()) / seen.counter_hz);
@@ -388,7 +400,16 @@ void carm_measure_run(struct carm_team *team, const struct carm_code *code,
     if (seen.backward == team->n) {
         m->seconds.median = -1e-12;
     }
-    const uint64_t numbers[] = {(uint64_t)team->n, shape->iterations, shape->passes, set, reps};
+    const double numbers[] = {team->n,
+                              (double)shape->iterations,
+                              (double)shape->passes,
+                              (double)set,
+                              (double)reps,
+                              team->separate,
+                              team->overhead.together,
+                              (double)team->workers[0].place,
+                              (double)team->workers[team->n - 1].place,
+                              team->patience_seconds};
     over = ++seen.runs == seen.stop_at;
     seen.reps += reps;
     seen.patient += team->patience_seconds > 0.0;
@@ -402,7 +423,7 @@ void carm_measure_calibrate(struct carm_team *team, const struct carm_code *empt
 {
     team->overhead.together =
         1e-9 * (double)(seen.runs % 97); /* so that it is seen which one counts */
-    tell(team, "calibrate", (double)team->deadline.tsc, 0.0);
+    tell(team, "calibrate", deadline_of(team), 0.0);
 }
 
 int carm_measure_own_alone(struct carm_team *team)
@@ -517,7 +538,7 @@ size_t carm_team_room(const struct carm_team *team)
 
 bool carm_team_touch(struct carm_team *team, size_t bytes_per_thread)
 {
-    tell(team, "touch", (double)bytes_per_thread, (double)team->deadline.tsc);
+    tell(team, "touch", (double)bytes_per_thread, deadline_of(team));
     assert_true(bytes_per_thread <= carm_team_room(team));
     return true;
 }

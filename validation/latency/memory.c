@@ -15,11 +15,13 @@
 #include "validation/latency/latency.h"
 #include "validation/latency/order.h"
 
-#define KIB      ((uint64_t)1 << 10)
-#define MIB      ((uint64_t)1 << 20)
-#define SMALL    (4 * KIB)
-#define HUGE     (2 * MIB)
-#define GIB_MOST ((uint64_t)1 << 30) /* of each buffer */
+#define KIB   ((uint64_t)1 << 10)
+#define MIB   ((uint64_t)1 << 20)
+#define SMALL (4 * KIB)
+#define HUGE  (2 * MIB)
+#define LEAST (128 * MIB) /* of each buffer ... */
+#define MOST  ((uint64_t)1 << 30)
+#define QUICK (16 * MIB) /* a chase over so much is never too long */
 
 enum {
     REPS = 21,
@@ -154,9 +156,9 @@ static uint64_t last_cache(const struct carm_topo *t)
 /* Laps before a point: 24 MiB of loads, after which a victim cache is in a steady state. */
 static size_t laps_of(uint64_t bytes)
 {
-    enum { MOST = 8 };
+    enum { LAPS = 8 };
     const uint64_t laps = 24 * MIB / bytes;
-    return laps < 1 ? 1 : laps > MOST ? MOST : (size_t)laps;
+    return laps < 1 ? 1 : laps > LAPS ? LAPS : (size_t)laps;
 }
 
 /* Lays out a chase, on the thread that will follow it: lines that another core wrote last would
@@ -262,7 +264,7 @@ static bool is_dear(const struct memory *m, enum carm_latency_order order, uint6
     static const double growth =
         1.5; /* expected growth of a load's time from one set to the next; chosen by hand */
     const uint64_t lines = set / CARM_LINE_BYTES;
-    return order != CARM_LATENCY_PAGES && set > 16 * MIB && set < m->cold &&
+    return order != CARM_LATENCY_PAGES && set > QUICK && set < m->cold &&
            2.0 * growth * (double)lines * (m->run->line_seconds + seconds) >
                set_most * carm_latency_seconds(&m->run->options);
 }
@@ -805,9 +807,10 @@ static int open_memory(struct memory *m, struct carm_err *err)
     const struct carm_latency_options *o = &m->run->options;
     const uint64_t most = carm_latency_memory_most(o);
     const uint64_t want = LINES_MAX * last_cache(m->run->host->topo);
-    m->bytes = want > 128 * MIB ? want : 128 * MIB;
-    m->bytes = m->bytes < GIB_MOST ? m->bytes : GIB_MOST;
-    m->bytes = m->bytes < most / 5 * 2 ? m->bytes : most / 5 * 2; /* two buffers and the order */
+    const uint64_t share = most / 5 * 2; /* two buffers and the order */
+    m->bytes = want > LEAST ? want : LEAST;
+    m->bytes = m->bytes < MOST ? m->bytes : MOST;
+    m->bytes = m->bytes < share ? m->bytes : share;
     m->bytes = m->bytes / HUGE * HUGE;
     if (m->bytes == 0) {
         carm_observer_say(m->run->host->observer,
@@ -919,6 +922,20 @@ static int measure_curves(struct memory *m, struct carm_err *err)
     return 0;
 }
 
+/* All figures of memory, whose buffers have been touched. */
+static int measure_all(struct memory *m, struct carm_err *err)
+{
+    int rc = measure_curves(m, err);
+    rc = rc ? rc : measure_streams(m, err);
+    if (!rc && m->page_bytes[0] == SMALL) {
+        rc = measure_walks(m, err);
+        rc = rc ? rc : measure_aliased(m, err);
+    }
+    rc = rc ? rc : measure_flights(m, err);
+    rc = rc ? rc : measure_small(m, err);
+    return rc ? rc : measure_scattered(m, err);
+}
+
 int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
 {
     enum { ROOM = 256 }; /* of each list of figures */
@@ -936,16 +953,8 @@ int carm_latency_memory(struct carm_latency_run *run, struct carm_err *err)
         return carm_fail(err, CARM_ENOMEM, "not enough memory to measure latencies");
     }
     int rc = open_memory(&m, err);
-    rc = rc || m.bytes == 0 ? rc : measure_curves(&m, err);
-    rc = rc || m.bytes == 0 ? rc : measure_streams(&m, err);
-    if (!rc && m.bytes > 0 && m.page_bytes[0] == SMALL) {
-        rc = measure_walks(&m, err);
-        rc = rc ? rc : measure_aliased(&m, err);
-    }
-    rc = rc || m.bytes == 0 ? rc : measure_flights(&m, err);
-    rc = rc || m.bytes == 0 ? rc : measure_small(&m, err);
-    rc = rc || m.bytes == 0 ? rc : measure_scattered(&m, err);
-    const bool small = m.bytes > 0 && m.page_bytes[0] == SMALL;
+    rc = rc || !m.bytes ? rc : measure_all(&m, err);
+    const bool small = m.bytes && m.page_bytes[0] == SMALL;
     close_memory(&m);
     return rc || !small || run->options.quick ? rc : carm_latency_wide(run, err);
 }

@@ -44,3 +44,13 @@ void carm_build_limit(const struct carm_build *build, struct carm_team *team, do
     const double ticks = share * (double)(build->until - build->begin);
     team->deadline = (struct carm_deadline){build->begin + (uint64_t)ticks, build->observer->stop};
 }
+
+int carm_build_instances(const struct carm_topo *topo, size_t cache, int threads)
+{
+    int instances = 0;
+    int sharers = 0;
+    if (cache < topo->ncaches) {
+        carm_topo_cache_share(topo, topo->caches[cache].level, threads, &instances, &sharers);
+    }
+    return instances ? instances : 1;
+}

@@ -105,3 +105,7 @@ bool carm_build_has_time(const struct carm_build *build, double share);
 
 /* Sets the team's deadline to a share of the budget. */
 void carm_build_limit(const struct carm_build *build, struct carm_team *team, double share);
+
+/* Instances of a cache that the first threads of the order reach; 1 where these threads have no such cache.
+ * cache  index in topo->caches; beyond them: none */
+int carm_build_instances(const struct carm_topo *topo, size_t cache, int threads);

@@ -34,18 +34,14 @@ static double last_cache(const struct carm_build *build, const struct carm_build
                          int threads)
 {
     const struct carm_topo *topo = build->topo;
-    int instances = 0;
-    int sharers = 0;
     if (topo->ncaches == 0) {
         return 0.0;
     }
-    const struct carm_topo_cache *cache = &topo->caches[topo->ncaches - 1];
-    double size = (double)cache->size_bytes;
+    double size = (double)topo->caches[topo->ncaches - 1].size_bytes;
     if (levels && levels->n > 1) {
         size = fmax(size, (double)levels->levels[levels->n - 2].knee_bytes);
     }
-    carm_topo_cache_share(topo, cache->level, threads, &instances, &sharers);
-    return size * (instances > 0 ? instances : 1);
+    return size * carm_build_instances(topo, topo->ncaches - 1, threads);
 }
 
 static const struct carm_build_level *memory_level(const struct ceilings *c)

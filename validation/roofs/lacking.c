@@ -20,7 +20,7 @@ bool carm_build_lacks(const struct carm_model *model, const char *isa, const cha
 {
     out->threads = threads;
     if (carm_isa_parse(isa, &out->isa, NULL) ||
-        carm_precision_parse(precision, &out->precision, NULL) || carm_isas[out->isa].columns > 0 ||
+        carm_precision_parse(precision, &out->precision, NULL) || carm_isas[out->isa].columns ||
         carm_precisions[out->precision].forms || threads < 1 || threads > topo->cores ||
         !carm_cpu_has_precision(cpu, out->isa, out->precision)) {
         return false;
@@ -38,7 +38,7 @@ static uint64_t set_of(const struct carm_model *model, const struct carm_topo *t
         const struct carm_roofs *r = &model->roofs[i];
         const struct carm_memory_roof *m =
             carm_roofs_find_memory(r, model->levels[level].level, model->config.ldst);
-        if (!m || (found > 0 && r->threads != threads)) {
+        if (!m || (found && r->threads != threads)) {
             continue;
         }
         const bool own = carm_build_is_private(topo, level, threads);
@@ -61,8 +61,8 @@ static uint64_t take_levels(const struct carm_model *model, const struct carm_to
         struct carm_build_level *l = &out->levels[out->n++];
         snprintf(l->name, sizeof l->name, "%s", model->levels[i].level);
         l->sets[0] = set_of(model, topo, i, threads);
-        l->nsets = l->sets[0] > 0 ? 1 : 0;
-        l->range.resolved = l->nsets > 0;
+        l->range.resolved = l->sets[0];
+        l->nsets = l->range.resolved;
         largest = l->sets[0] > largest ? l->sets[0] : largest;
     }
     return largest;
@@ -100,7 +100,7 @@ static int configure(struct carm_build_config *config, const struct carm_model *
 static bool is_whole(const struct carm_roofs *roofs, const struct carm_build_levels *levels,
                      const char *mix)
 {
-    bool whole = roofs->ncompute > 0;
+    bool whole = roofs->ncompute;
     for (size_t i = 0; i < levels->n; i++) {
         const struct carm_build_level *l = &levels->levels[i];
         whole = whole && (l->nsets == 0 || carm_roofs_find_memory(roofs, l->name, mix));
@@ -113,16 +113,15 @@ static int measure(struct carm_model *model, struct carm_build *build, int threa
 {
     struct carm_build_set set = {.build = build, .threads = threads};
     const size_t before = model->nroofs;
-    size_t missing = 0;
+    size_t missing;
     const uint64_t largest = take_levels(model, build->topo, threads, &set.levels);
+    set.places = calloc((size_t)threads, sizeof *set.places);
+    if (!set.places) {
+        return carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", threads);
+    }
     int rc = carm_team_open(&set.team, build->topo, build->clock, threads,
                             (size_t)largest + CARM_TEAM_SPARE, 2048, err);
-    set.places = calloc((size_t)threads, sizeof *set.places);
-    if (!rc && !set.places) {
-        rc = carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", threads);
-    }
     if (!rc) {
-        carm_build_use(&set);
         carm_build_limit(build, set.team, CARM_CURVES_END);
         carm_measure_watch(set.team, watch_seconds);
         carm_build_calibrate(&set);
@@ -143,10 +142,10 @@ int carm_build_add_lack(struct carm_model *model, const struct carm_build_lack *
 {
     struct carm_build_config config;
     struct carm_build_plan plan = {0};
-    struct carm_model here = {.nroofs = 0};
-    carm_machine_describe(&here.machine, &host->cpu, host->topo, &host->clock);
-    int rc = carm_machine_check(&here.machine, &model->machine, err);
-    free(here.machine.caches);
+    struct carm_machine here;
+    carm_machine_describe(&here, &host->cpu, host->topo, &host->clock);
+    int rc = carm_machine_check(&here, &model->machine, err);
+    free(here.caches);
     rc = rc ? rc : configure(&config, model, lack, host, err);
     rc = rc ? rc : carm_build_plan_open(&plan, &config, &host->cpu, err);
     if (!rc) {

@@ -19,27 +19,23 @@
 static const double target_near = 5e-6;
 static const double target_far = 10e-6;
 
-/* Bytes of each cache that the threads reach together, by the OS. returns the number of caches */
-static size_t os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
+/* Bytes of each cache that the threads reach together, by the OS. */
+static void os_sizes(const struct carm_topo *topo, int threads, double sizes[CARM_LEVELS_MAX])
 {
-    size_t n = topo->ncaches < CARM_LEVELS_MAX - 1 ? topo->ncaches : CARM_LEVELS_MAX - 1;
-    for (size_t i = 0; i < n; i++) {
-        int instances = 0;
-        int sharers = 0;
-        carm_topo_cache_share(topo, topo->caches[i].level, threads, &instances, &sharers);
-        sizes[i] = (double)topo->caches[i].size_bytes * (instances > 0 ? instances : 1);
+    assert(topo->ncaches < CARM_LEVELS_MAX); /* the OS numbers them from 1 to 5 */
+    for (size_t i = 0; i < topo->ncaches; i++) {
+        sizes[i] = (double)topo->caches[i].size_bytes * carm_build_instances(topo, i, threads);
     }
-    return n;
 }
 
 /* Bytes of the last cache of the requested levels. 0 = the OS reports none. */
 static double last_cache(const struct carm_build *build, int threads, bool *dram)
 {
     double sizes[CARM_LEVELS_MAX] = {0.0};
-    size_t n = os_sizes(build->topo, threads, sizes);
     double last = 0.0;
+    os_sizes(build->topo, threads, sizes);
     *dram = carm_build_wants_level(build->config, build->topo, build->topo->ncaches);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < build->topo->ncaches; i++) {
         if (*dram || carm_build_wants_level(build->config, build->topo, i)) {
             last = sizes[i] > 0.0 ? sizes[i] : last;
         }
@@ -70,7 +66,7 @@ static double memory_share(const struct carm_build_config *c)
 
 uint64_t carm_build_curve_end(const struct carm_build *build, int threads)
 {
-    bool dram = false;
+    bool dram;
     double last = last_cache(build, threads, &dram);
     /* memory: eight times the last cache or more, so that nearly no line of the set stays in the
      * cache (the sweep ends earlier, once memory's plateau is clear; the first touch of 1 GiB took 1.5 s);
@@ -102,10 +98,11 @@ static bool at_the_end(const struct carm_build_sweep *sweep, double last_cache_b
 {
     const size_t need = (size_t)sweep->set->build->config->curve_steps + 2;
     const size_t n = sweep->n;
-    if (n < need || set_of(&sweep->points[n - 1], sweep->set->threads) <
-                        fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
+    if (set_of(&sweep->points[n - 1], sweep->set->threads) <
+        fmax(2.0 * last_cache_bytes, 64.0 * (double)MIB)) {
         return false;
     }
+    assert(n >= need); /* it began with 2 KiB for each thread */
     double lo = INFINITY;
     double hi = 0.0;
     for (size_t i = n - need; i < n; i++) {
@@ -193,7 +190,7 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
                           const struct carm_code *code, struct carm_err *err)
 {
     const struct carm_build *build = set->build;
-    bool dram = false;
+    bool dram;
     const double last = last_cache(build, set->threads, &dram);
     const double end = (double)carm_build_curve_end(build, set->threads);
     const int steps = build->config->curve_steps;
@@ -206,7 +203,6 @@ int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set 
         carm_fail(err, CARM_ENOMEM, "not enough memory for the points of a curve");
         return -CARM_ENOMEM;
     }
-    carm_build_use(set);
     carm_build_wait(set, carm_build_has_time(build, CARM_CURVES_SHARE) ? CARM_WAIT_CURVE : 0.0);
     for (int i = 0; i < points && sweep->n < CARM_CURVE_POINTS_MAX && !carm_team_is_over(set->team);
          i++) {
@@ -358,7 +354,7 @@ static void choose_sets(struct carm_build_level *l, double below, double os, boo
     const double third = as_reported || own ? 0.65 * os : fmin(3.0 * below, 0.8 * hi);
     const double sets[CARM_LEVEL_SETS] = {0.5 * hi, 0.8 * hi, third};
     for (size_t i = 0; i < CARM_LEVEL_SETS; i++) {
-        if (sets[i] >= lo && sets[i] > 0.0) {
+        if (sets[i] >= lo) {
             l->sets[l->nsets++] = (uint64_t)(sets[i] / threads);
         }
     }
@@ -410,16 +406,12 @@ static void describe(struct carm_build_level *l, bool dram, double largest, doub
 static void borrow(const struct carm_topo *topo, int threads, size_t level,
                    const struct carm_build_levels *fewer, struct carm_build_level *l)
 {
-    int here = 0;
-    int there = 0;
-    int sharers = 0;
     if (!fewer || level + 1 >= fewer->n || level >= topo->ncaches ||
         !(fewer->levels[level].range.hi > 0.0)) {
         return;
     }
-    carm_topo_cache_share(topo, topo->caches[level].level, threads, &here, &sharers);
-    carm_topo_cache_share(topo, topo->caches[level].level, fewer->threads, &there, &sharers);
-    const double scale = there > 0 ? (double)here / there : 1.0;
+    const double scale = (double)carm_build_instances(topo, level, threads) /
+                         carm_build_instances(topo, level, fewer->threads);
     l->range = fewer->levels[level].range;
     l->range.lo *= scale;
     l->range.hi *= scale;
@@ -442,7 +434,8 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
     }
     memset(out, 0, sizeof *out);
     out->threads = threads;
-    size_t caches = os_sizes(build->topo, threads, sizes);
+    os_sizes(build->topo, threads, sizes);
+    size_t caches = build->topo->ncaches;
     const bool known = caches > 0;
     if (clocks && n > 0) { /* up to the second cache: B/cycle times a common clock */
         double sorted[CARM_CURVE_POINTS_MAX];
@@ -509,10 +502,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
 static double reach_of(const struct carm_build *build, const struct carm_build_level *l, size_t i,
                        int threads)
 {
-    int instances = 0;
-    int sharers = 0;
-    carm_topo_cache_share(build->topo, build->topo->caches[i].level, threads, &instances, &sharers);
-    return (double)l->os_size_bytes * (instances > 0 ? instances : 1);
+    return (double)l->os_size_bytes * carm_build_instances(build->topo, i, threads);
 }
 
 /* The median bandwidth of the curve's points between two working sets; 0 = there is none. */

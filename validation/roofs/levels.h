@@ -25,6 +25,7 @@ struct carm_build_sweep {
 
 /* Plans the points from 2 KiB for each thread on, and runs the first round of each until memory's plateau
  * is clear or the end is reached. To be closed.
+ * set  in use (carm_build_use)
  * returns 0, -CARM_EINTR or -CARM_ENOMEM */
 int carm_build_sweep_open(struct carm_build_sweep *sweep, struct carm_build_set *set,
                           const struct carm_code *code, struct carm_err *err);

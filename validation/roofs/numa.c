@@ -10,6 +10,9 @@
 #include "validation/roofs/ceilings.h"
 #include "validation/series.h"
 
+/* Repetitions of a pair: a share of a roof's */
+enum { SHARE_OF_REPS = 8, LEAST_REPS = 256 };
+
 /* Estimate for one pair, mostly for touching pages and the order of the chase: 0.3 s with 128 MiB on a Zen 4 */
 static const double pair_seconds = 0.5;
 static const double most_seconds = 10.0;
@@ -33,11 +36,13 @@ int carm_build_fill_numa(struct carm_model *model, const struct carm_numa_node *
     struct carm_numa_pair *pairs = calloc(n * n + 1, sizeof *pairs);
     model->numa = calloc(n * n + 1, sizeof *model->numa);
     model->numa_nodes = calloc(n + 1, sizeof *model->numa_nodes);
-    int rc = pairs && model->numa && model->numa_nodes
-                 ? 0
-                 : carm_fail(err, CARM_ENOMEM, "not enough memory to measure memory domains");
-    const size_t all = rc ? 0 : carm_numa_plan(nodes, n, pairs);
+    if (!pairs || !model->numa || !model->numa_nodes) {
+        free(pairs);
+        return carm_fail(err, CARM_ENOMEM, "not enough memory to measure memory domains");
+    }
+    const size_t all = carm_numa_plan(nodes, n, pairs);
     size_t done = 0;
+    int rc = 0;
     for (; done < all && !rc && !carm_deadline_over(&deadline); done++) {
         struct carm_numa_pair *p = &pairs[done];
         rc = measure(arg, node_at(nodes, n, p->from), node_at(nodes, n, p->to), p, err);
@@ -96,29 +101,25 @@ static void order_node(const struct carm_topo *topo, const struct carm_numa_node
 /* Notes that pages are on another node. returns whether they are */
 static bool note_place(struct carm_numa_pair *p, double share)
 {
-    if (share >= 0.0 && share < whole && !*p->note) {
+    const bool elsewhere = share >= 0.0 && share < whole;
+    if (elsewhere && !*p->note) {
         snprintf(p->note, sizeof p->note, "only %.0f%% of the pages lie there", 100.0 * share);
     }
-    return share >= 0.0 && share < whole;
+    return elsewhere;
 }
 
 static int stream(struct numa *m, const struct carm_topo *topo, struct carm_numa_pair *p,
                   struct carm_err *err)
 {
     const struct carm_build *b = m->build;
-    int instances = 1;
-    int sharers = 1;
+    const size_t reps = b->reps / SHARE_OF_REPS;
+    const size_t reached = (size_t)carm_build_instances(topo, topo->ncaches - 1, p->threads);
+    const uint64_t set = m->set_bytes * reached / (uint64_t)p->threads;
     double more_seconds = 0.2;
     struct carm_team *team = NULL;
     struct carm_series series;
     struct carm_pooled pooled;
     struct carm_err why = {""};
-    if (topo->ncaches) {
-        carm_topo_cache_share(topo, topo->caches[topo->ncaches - 1].level, p->threads, &instances,
-                              &sharers);
-    }
-    const uint64_t set =
-        m->set_bytes * (uint64_t)(instances > 0 ? instances : 1) / (uint64_t)p->threads;
     int rc = carm_team_open(&team, topo, b->clock, p->threads, set + CARM_TEAM_SPARE, 2048, err);
     if (rc) {
         return rc;
@@ -135,11 +136,11 @@ static int stream(struct numa *m, const struct carm_topo *topo, struct carm_numa
         carm_measure_calibrate(team, b->plan->empty);
         carm_series_open(&series, team, m->code, set, carm_level_target(1, 2), true);
         team->patience_seconds = CARM_WAIT_ROUND;
-        carm_series_run(&series, team, b->clock, b->reps / 8 > 256 ? b->reps / 8 : 256,
+        carm_series_run(&series, team, b->clock, reps > LEAST_REPS ? reps : LEAST_REPS,
                         &more_seconds, &pooled);
         const bool elsewhere =
             !all && note_place(p, carm_buffer_share_on(&team->workers[0].buffer, p->to));
-        if (pooled.n > 0 && pooled.rate > 0.0) {
+        if (pooled.rate > 0.0) {
             const double share = carm_build_traffic_share(m->code);
             p->bandwidth = pooled.rate * share;
             p->bandwidth_ci95 = (struct carm_ci){pooled.ci95.lo * share, pooled.ci95.hi * share};
@@ -165,7 +166,7 @@ static int chase(struct numa *m, const struct carm_topo *topo, struct carm_numa_
         .options = {.quick = true, .memory_bytes = m->build->config->memory_bytes},
         .host = &host,
         .image = m->chains};
-    struct carm_latency l = {.seconds = 0.0};
+    struct carm_latency l;
     host.topo = &order;
     int rc = carm_team_open(&run.team, topo, m->build->clock, 1, 0, 64, err);
     if (!rc) {
@@ -217,18 +218,14 @@ static void choose_code(struct numa *m, const struct carm_model *model)
                               carm_precision_name(carm_build_ceilings_precision(c)), threads);
     const struct carm_memory_roof *dram =
         r ? carm_roofs_find_memory(r, "DRAM", model->config.ldst) : NULL;
-    int instances = 0;
-    int sharers = 0;
     if (!dram) {
         return;
     }
     m->code =
         carm_image_find(m->build->plan->image, *r->dram_peak.code ? r->dram_peak.code : dram->code);
     const struct carm_topo *t = m->build->topo;
-    if (t->ncaches) {
-        carm_topo_cache_share(t, t->caches[t->ncaches - 1].level, threads, &instances, &sharers);
-    }
-    m->set_bytes = dram->working_set_bytes / (uint64_t)(instances > 0 ? instances : 1);
+    m->set_bytes =
+        dram->working_set_bytes / (uint64_t)carm_build_instances(t, t->ncaches - 1, threads);
 }
 
 int carm_build_measure_numa(const struct carm_build *build, const struct carm_host *host,

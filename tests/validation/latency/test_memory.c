@@ -518,13 +518,14 @@ TEST(no_time_for_large_sets)
                            .laying_out = 0.05});
 }
 
-/* The deadline is over in the curves, in the last curve, in streams, and while chains are added; the user stops. */
+/* The deadline is over before the curves, in them, in the last curve, in streams, and while chains are added; the user stops. */
 TEST(the_time_ends)
 {
     static const struct {
         const char *name;
         size_t over_at, stop_at;
-    } ends[] = {{"memory_over_in_curve", 30, 0},
+    } ends[] = {{"memory_over_at_once", 1, 0},
+                {"memory_over_in_curve", 30, 0},
                 {"memory_over_in_chains", 175, 0},
                 {"memory_stopped", 0, 30},
                 {"memory_stopped_in_chains", 0, 175}};
@@ -535,7 +536,7 @@ TEST(the_time_ends)
                                  .ncaches = 3,
                                  .memory_bytes = 11 * MIB,
                                  .page_bytes = {SMALL, SMALL},
-                                 .quick = true,
+                                 .quick = i > 0,
                                  .laying_out = 1e-3,
                                  .over_at = ends[i].over_at,
                                  .stop_at = ends[i].stop_at},

@@ -80,6 +80,10 @@ TEST(the_sweep_leaves_every_cache)
     open_fixture("pack:1 l3:1(size=503316480) core:2 l2:1(size=2097152) l1:1(size=49152) pu:1",
                  (struct carm_build_words){.memory = "8G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 8 * 480 * MIB);
+    f.topo->caches[2].size_bytes = 0; /* not reported: the one before counts */
+    assert_int_equal(carm_build_curve_end(&f.build, 1), 512 * MIB);
+    f.topo->caches[1].size_bytes = 80 << 20;
+    assert_int_equal(carm_build_curve_end(&f.build, 1), 640 * MIB);
     open_fixture("pack:1 core:2 pu:1", (struct carm_build_words){.memory = "8G"});
     assert_int_equal(carm_build_curve_end(&f.build, 1), 1024 * MIB);
 }
@@ -210,6 +214,7 @@ TEST(a_wandering_clock_hides_nothing)
     carm_build_find_levels(&f.build, 1, &f.curve, NULL, NULL, &levels);
     assert_false(levels.levels[0].range.resolved && levels.levels[1].range.resolved);
     carm_build_find_levels(&f.build, 1, &f.curve, clocks, NULL, &levels);
+    assert_near(levels.levels[0].range.lo, f.points[0].x, 0.0);
     for (size_t i = 0; i < 4; i++) {
         assert_true(levels.levels[i].range.resolved);
         assert_near(levels.levels[i].range.bandwidth, value[i], 1e-3 * value[i]);
@@ -233,15 +238,15 @@ TEST(levels_without_reported_caches)
     }
 }
 
-/* Neighbours slow the last cache in three rounds of four, down to the first points of memory: the plateau seems to
+/* Neighbours slow the first cache and the last one in three rounds of four, down to the first points of memory: the plateau seems to
  * end at 71 MiB. One round shows the true end. With the cache itself as large in all rounds, the late end stays. */
 TEST(a_late_end_needs_the_fastest_rounds)
 {
     enum { POINTS = 128 };
     static struct carm_series points[POINTS];
-    const double size[] = {48 * KIB, 1 * MIB, 32 * MIB, 71 * MIB};
-    const double slowed[] = {800e9, 270e9, 60e9, 57e9, 43e9};
-    const double full[] = {800e9, 270e9, 110e9, 57e9, 43e9};
+    const double size[] = {48 * KIB, 100 * KIB, 1 * MIB, 32 * MIB, 71 * MIB};
+    const double slowed[] = {800e9, 790e9, 270e9, 60e9, 57e9, 43e9};
+    const double full[] = {1600e9, 790e9, 270e9, 110e9, 57e9, 43e9};
     for (int seldom = 1; seldom >= 0; seldom--) {
         struct carm_build_levels levels;
         double clocks[CARM_CURVE_POINTS_MAX];
@@ -252,15 +257,14 @@ TEST(a_late_end_needs_the_fastest_rounds)
         const struct carm_clock clock = {.tsc_hz = 3e9};
         f.build.clock = &clock;
         memset(points, 0, sizeof points);
-        draw(size, slowed, 5, 2 * KIB, 1024 * MIB);
+        draw(size, slowed, 6, 2 * KIB, 1024 * MIB);
         for (sweep.n = 0; sweep.n < f.curve.npoints; sweep.n++) {
             struct carm_series *p = &points[sweep.n];
             const double x = f.points[sweep.n].x;
-            const size_t level = x <= size[0]   ? 0
-                                 : x <= size[1] ? 1
-                                 : x <= size[2] ? 2
-                                 : x <= size[3] ? 3
-                                                : 4;
+            size_t level = 0;
+            while (level < 5 && x > size[level]) {
+                level++;
+            }
             *p = (struct carm_series){.shared = true,
                                       .clock_hz = &set.clock_hz,
                                       .work = x,
@@ -275,8 +279,10 @@ TEST(a_late_end_needs_the_fastest_rounds)
         }
         assert_ok(carm_build_sweep_curve(&sweep, false, &curve, clocks, &err));
         carm_build_find_levels(&f.build, 1, &curve, clocks, NULL, &levels);
-        assert_true(levels.levels[2].range.knee > 64 * MIB);
+        assert_true(levels.levels[0].range.knee > 80 * KIB &&
+                    levels.levels[2].range.knee > 64 * MIB);
         assert_ok(carm_build_doubt_late(&sweep, NULL, &levels, &err));
+        assert_int_equal(levels.levels[0].range.knee < 64 * KIB, seldom);
         assert_int_equal(levels.levels[2].range.knee < 40 * MIB, seldom);
         assert_true(levels.levels[1].range.knee < 2 * MIB);
         free(curve.points);
@@ -730,7 +736,7 @@ TEST(points_of_few_rounds)
          12,
          true}};
     enum { N = sizeof rows / sizeof *rows };
-    static struct carm_series points[N];
+    static struct carm_series points[N + 1]; /* the last one is beyond the sweep */
     const struct carm_clock clock = {.tsc_hz = 3e9};
     double clocks[CARM_CURVE_POINTS_MAX];
     open_fixture(two_sockets, (struct carm_build_words){.isa = NULL});
@@ -748,6 +754,10 @@ TEST(points_of_few_rounds)
                                                       .clock_hz = 3e9 + 1e6 * (double)i,
                                                       .state = rows[i].states[k]};
         }
+    }
+    points[N] = (struct carm_series){.n = 64};
+    for (size_t k = 0; k < 64; k++) {
+        points[N].rounds[k] = (struct carm_round){.rate = 1.0, .clock_hz = k % 2 ? 3e9 : 4e9};
     }
     for (int fast = 0; fast < 2; fast++) {
         struct carm_curve curve = {.npoints = 0};

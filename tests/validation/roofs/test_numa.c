@@ -11,6 +11,13 @@ enum { GB = 1 << 30 };
 
 static const struct carm_numa_node nodes[] = {{0, 8, GB, ""}, {1, 8, GB, ""}, {2, 0, GB, "HBM"}};
 
+static char words[128]; /* that were said */
+
+static void say(const char *what)
+{
+    (void)snprintf(words + strlen(words), sizeof words - strlen(words), "%s;", what);
+}
+
 static struct {
     int calls;
     volatile sig_atomic_t *stop_at_third;
@@ -33,21 +40,25 @@ static int measure(void *arg, const struct carm_numa_node *from, const struct ca
     if (to && to->cores == 0 && from->node == 1) {
         return 0; /* no time: no figure and no note */
     }
-    p->bandwidth = 1e9 * (10 * (p->from + 2) + p->to + 1);
+    /* less than one of each: what is more than none counts */
+    p->seconds = p->from == 1 && p->to == 1 ? 1e-7 : 0.0;
+    p->bandwidth = p->seconds > 0.0 ? 0.0 : 0.01 * (10 * (p->from + 2) + p->to + 1);
     return 0;
 }
 
 TEST(matrix_has_all_pairs)
 {
     struct carm_model *m = empty_model();
-    struct carm_observer observer = {0};
+    struct carm_observer observer = {.say = say};
     memset(&fake, 0, sizeof fake);
+    *words = '\0';
     assert_ok(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){0}, &observer, measure,
                                    &fake, &err));
     assert_int_equal(fake.calls, 7);
     assert_int_equal(m->nnuma, 6); /* one had no figure */
     assert_int_equal(m->nnuma_nodes, 3);
-    assert_true(carm_numa_find(m, 1, 0)->bandwidth == 31e9);
+    assert_true(carm_numa_find(m, 1, 0)->bandwidth == 0.31);
+    assert_string_equal(words, "");
     assert_int_equal(carm_numa_find(m, -1, -1)->threads, 16);
     assert_null(carm_numa_find(m, 1, 2));
 }
@@ -55,26 +66,35 @@ TEST(matrix_has_all_pairs)
 TEST(a_short_time_has_the_first_pairs)
 {
     struct carm_model *m = empty_model();
-    struct carm_observer observer = {0};
+    struct carm_observer observer = {.say = say};
     volatile sig_atomic_t over = 0;
     memset(&fake, 0, sizeof fake);
+    *words = '\0';
     fake.stop_at_third = &over;
     assert_ok(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){.stop = &over}, &observer,
                                    measure, &fake, &err));
     assert_int_equal(m->nnuma, 3);
     assert_true(carm_numa_find(m, 0, 0) && carm_numa_find(m, 1, 1) && carm_numa_find(m, -1, -1));
+    assert_string_equal(words, "memory domains: time for 3 of 7 pairs of nodes;");
+    m = empty_model();
+    assert_ok(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){.stop = &over}, &observer,
+                                   measure, &fake, &err));
+    assert_int_equal(m->nnuma_nodes, 0); /* no pair at all */
 }
 
 TEST(an_error_ends_it)
 {
     struct carm_model *m = empty_model();
-    struct carm_observer observer = {0};
+    struct carm_observer observer = {.say = say};
     memset(&fake, 0, sizeof fake);
+    *words = '\0';
     fake.fail = 1;
     assert_int_equal(carm_build_fill_numa(m, nodes, 3, (struct carm_deadline){0}, &observer,
                                           measure, &fake, &err),
                      -CARM_ENOMEM);
     assert_string_equal(err.text, "planted");
+    assert_string_equal(words, "");
+    assert_int_equal(m->nnuma_nodes, 0);
 }
 
 /* Pages are where they were asked for, and are seen where they are not. */
@@ -115,6 +135,9 @@ TEST(nodes_of_machines)
     assert_true(m[1].node == 1 && m[1].cores == 8 && m[1].bytes > 0);
     assert_true(carm_topo_memory_has(t, 1, 16) && !carm_topo_memory_has(t, 0, 16));
     assert_true(carm_build_numa_seconds(t) == 2.0);
+    t = topo_of("pack:2 [numa(memory=1GB)] [numa(memory=2GB)] core:1 pu:2", NULL);
+    assert_true(carm_build_numa_seconds(t) == 4.0);     /* from two nodes to four */
+    assert_int_equal(carm_build_instances(t, 0, 2), 1); /* no cache is known */
     t = topo_of("pack:8 [numa(memory=1GB)] core:64 pu:1", NULL);
     assert_true(carm_build_numa_seconds(t) == 10.0); /* bounded */
     t = topo_of("pack:1 [numa(memory=1GB)] core:4 pu:1", NULL);
