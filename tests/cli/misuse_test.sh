@@ -143,7 +143,7 @@ env PATH="$dir" "$carm" $quick -o "$dir/builtin.json" >"$dir/out" 2>"$dir/err" &
   [ -s "$dir/builtin.json" ] && [ -z "$(said "$dir/err")" ]
 ok "the default plan needs no nasm"
 # shellcheck disable=SC2086
-env PATH="$dir" "$carm" $quick --latency yes -o "$dir/builtin-latency.json" >"$dir/out" 2>"$dir/err" &&
+env PATH="$dir" "$carm" $quick --latency yes --memory 64M -o "$dir/builtin-latency.json" >"$dir/out" 2>"$dir/err" &&
   { grep -q '"in_flight"' "$dir/builtin-latency.json" || grep -q 'budget left no time' "$dir/err"; }
 ok "nor do latencies"
 env PATH="$dir" "$carm" validate --quick --budget 60 --reps 16 --levels L1 "$dir/builtin.json" >"$dir/out" \
@@ -259,7 +259,7 @@ fi
 
 # Single points are compared with room for a machine that is busy; what stands between two steps of
 # the ladder, several times, is more. Where a point stayed disturbed, nothing is concluded from it.
-"$carm" build --quick --budget 60 --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
+"$carm" build --quick --budget 30 --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
   grep -q '^[0-9]* ceilings' "$dir/out" && [ -z "$(said "$dir/err")" ]
 ok "build --ceilings"
 if python3 -c '' 2>/dev/null; then

@@ -100,7 +100,7 @@ if "$carm" run --counters translate -- true 2>&1 | grep -q 'translation of'; the
     # shellcheck disable=SC2016 # the script's
     echo '[ -e ran ] && exit; : >ran; n=1500000; while [ $n -gt 0 ]; do n=$((n - 1)); done' >first.sh
     # shellcheck disable=SC2016
-    echo '[ -e ran ] || { : >ran; exit; }; n=6000000; while [ $n -gt 0 ]; do n=$((n - 1)); done' >second.sh
+    echo '[ -e ran ] || { : >ran; exit; }; n=900000; while [ $n -gt 0 ]; do n=$((n - 1)); done' >second.sh
     for which in first second; do
         rm -f ran
         run --whole --counters translate -- sh $which.sh

@@ -98,7 +98,7 @@ fi
 
 # ---- an interruption ----------------------------------------------------------------------------
 
-interrupt 2 -t 1 -n 32
+interrupt 2 -t 1 -n 40 --kernels lbmhd,stencil,fft,transpose
 ok 'an interrupted study keeps its rows'
 
 # ---- pictures -----------------------------------------------------------------------------------

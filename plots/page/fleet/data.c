@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/version.h"
 
+/* a tenth of the last digit that the page shows: 0.01% */
 static const double share_step = 1e-5;
 
 static void put_member(FILE *out, const char *name, const char *text)

@@ -29,7 +29,7 @@ static char folder[64];
 static char fixed[128], traced[128], tiny[128], codes[128], rewrites[128], random_blocks[128],
     places[128], masks[128], walks[128], branches[128], asks[128], data[128];
 static char free_out[128], counted_out[128];
-static bool with_random, with_fixed, with_library;
+static bool with_random, with_fixed, with_library, keeps_programs;
 
 /* A run whose output goes to /dev/null, or to a file. */
 static struct carm_translation translate_with(char *const *argv, const char *output,
@@ -1411,9 +1411,17 @@ static int compile(void **state)
     const char *top = getenv("CARM_TOP") ? getenv("CARM_TOP") : ".";
     const char *cc = getenv("CC") ? getenv("CC") : "cc";
     const char *tmp = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    (void)snprintf(folder, sizeof folder, "%.30s/carm-translate-XXXXXX", tmp);
-    if (!mkdtemp(folder)) {
-        return -1;
+    const char *kept = getenv("CARM_TEST_PROGRAMS");
+    keeps_programs = kept != NULL;
+    if (kept) {
+        if ((size_t)snprintf(folder, sizeof folder, "%s", kept) >= sizeof folder) {
+            return -1; /* too long a path */
+        }
+    } else {
+        (void)snprintf(folder, sizeof folder, "%.30s/carm-translate-XXXXXX", tmp);
+        if (!mkdtemp(folder)) {
+            return -1;
+        }
     }
     (void)snprintf(fixed, sizeof fixed, "%s/fixed", folder);
     (void)snprintf(traced, sizeof traced, "%s/traced", folder);
@@ -1429,39 +1437,42 @@ static int compile(void **state)
     (void)snprintf(data, sizeof data, "%s/data", folder);
     (void)snprintf(free_out, sizeof free_out, "%s/free", folder);
     (void)snprintf(counted_out, sizeof counted_out, "%s/counted", folder);
-    compiled = shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
-                     "%s/tests/run/traced.c 2>&1",
-                     cc, traced, top) &&
-               shell("%1$s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -I%3$s "
-                     "-o %2$s %3$s/tests/harness/translate/codes.c 2>&1",
-                     cc, codes, top) &&
-               shell("%1$s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -I%3$s "
-                     "-o %2$s %3$s/tests/harness/translate/rewrites.c 2>&1",
-                     cc, rewrites, top) &&
-               shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
-                     "%s/tests/harness/translate/places.s 2>&1",
-                     cc, places, top) &&
-               shell("%s -nostdlib -static -no-pie -o %s %s/tests/harness/translate/masks.s 2>&1",
-                     cc, masks, top) &&
-               shell("%s -O2 -mavx2 -ftree-vectorize -static -o %s "
-                     "%s/tests/harness/translate/walks.c 2>&1",
-                     cc, walks, top) &&
-               shell("%s -O1 -static -o %s %s/tests/harness/translate/branches.c 2>&1", cc,
-                     branches, top) &&
-               shell("%1$s -D_GNU_SOURCE -O1 -static -I%3$s -o %2$s "
-                     "%3$s/tests/harness/translate/asks.c 2>&1",
-                     cc, asks, top) &&
-               shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
-                     "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
-                     cc, tiny, top);
+    const bool before = access(random_blocks, X_OK) == 0; /* compiled last, by an earlier run */
+    compiled = before ||
+               (shell("%s -D_GNU_SOURCE -O2 -static -pthread -o %s "
+                      "%s/tests/run/traced.c 2>&1",
+                      cc, traced, top) &&
+                shell("%1$s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -I%3$s "
+                      "-o %2$s %3$s/tests/harness/translate/codes.c 2>&1",
+                      cc, codes, top) &&
+                shell("%1$s -O2 -ffreestanding -fno-stack-protector -static -nostdlib -I%3$s "
+                      "-o %2$s %3$s/tests/harness/translate/rewrites.c 2>&1",
+                      cc, rewrites, top) &&
+                shell("%s -nostdlib -static -no-pie -Wl,--section-start=.area=0x600000 -o %s "
+                      "%s/tests/harness/translate/places.s 2>&1",
+                      cc, places, top) &&
+                shell("%s -nostdlib -static -no-pie -o %s %s/tests/harness/translate/masks.s 2>&1",
+                      cc, masks, top) &&
+                shell("%s -O2 -mavx2 -ftree-vectorize -static -o %s "
+                      "%s/tests/harness/translate/walks.c 2>&1",
+                      cc, walks, top) &&
+                shell("%s -O1 -static -o %s %s/tests/harness/translate/branches.c 2>&1", cc,
+                      branches, top) &&
+                shell("%1$s -D_GNU_SOURCE -O1 -static -I%3$s -o %2$s "
+                      "%3$s/tests/harness/translate/asks.c 2>&1",
+                      cc, asks, top) &&
+                shell("echo '.globl _start; _start: mulsd %%xmm1, %%xmm1; push $60; pop %%rax; "
+                      "syscall' | %s -x assembler -nostdlib -static -o %s - 2>&1",
+                      cc, tiny, top));
     with_fixed =
-        compiled &&
-        shell("(i=0; while [ $i -lt 300 ]; do echo \"volatile int v$i; void f$i(void); void "
-              "f$i(void) { v$i++; }\"; i=$((i+1)); done; echo 'int main(void) {'; i=0; while [ $i "
-              "-lt 300 ]; do echo \"f$i();\"; i=$((i+1)); done; echo 'return 0; }') | "
-              "%s -O1 -fno-inline -no-pie -o %s -x c - 2>&1",
-              cc, fixed, top);
-    /* a function of 8 instructions, or of one, in as many bytes */
+        before ||
+        (compiled &&
+         shell("(i=0; while [ $i -lt 300 ]; do echo \"volatile int v$i; void f$i(void); void "
+               "f$i(void) { v$i++; }\"; i=$((i+1)); done; echo 'int main(void) {'; i=0; while [ $i "
+               "-lt 300 ]; do echo \"f$i();\"; i=$((i+1)); done; echo 'return 0; }') | "
+               "%s -O1 -fno-inline -no-pie -o %s -x c - 2>&1",
+               cc, fixed, top));
+    /* a function of 8 instructions, or of one, in as many bytes; a test replaces the file */
     with_library =
         compiled &&
         shell("cd %2$s && echo '.globl f; f: .rept 8; nop; .endr; ret' | "
@@ -1471,14 +1482,17 @@ static int compile(void **state)
               "echo 'void f(void); int main(void) { for (int i = 0; i < 1000; i++) f(); }' | "
               "%1$s -O1 -o calls -x c - -x none ./used.so 2>&1",
               cc, folder, top);
-    with_random = compiled && shell("%s -D_GNU_SOURCE -O1 -o %s "
-                                    "%s/tests/harness/translate/random.c -lZydis 2>&1",
-                                    cc, random_blocks, top);
+    with_random = before || (compiled && shell("%s -D_GNU_SOURCE -O1 -o %s "
+                                               "%s/tests/harness/translate/random.c -lZydis 2>&1",
+                                               cc, random_blocks, top));
     return 0;
 }
 
 static int discard(void **state)
 {
+    if (keeps_programs) {
+        return 0;
+    }
     const char *const files[] = {fixed,         traced, tiny,     codes,      rewrites,
                                  random_blocks, places, masks,    walks,      branches,
                                  asks,          data,   free_out, counted_out};
@@ -1489,7 +1503,8 @@ static int discard(void **state)
     return rmdir(folder);
 }
 
-/* argv[1]: only tests whose name it is, * stands for anything */
+/* argv[1]: only tests whose name it is, * stands for anything. CARM_TEST_PROGRAMS: a folder in which programs are compiled
+ * by the first run, and kept */
 int main(int argc, char **argv)
 {
     if (argc > 1) {
