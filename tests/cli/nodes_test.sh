@@ -149,7 +149,7 @@ fi
 
 # ---- no nasm -----------------------------------------------------------------------------------
 
-PATH=/nonexistent "$carm" build --quick "$long" --reps 64 -o builtin.json >out 2>err && quiet &&
+PATH=/nonexistent "$carm" build --quick --budget 20 --reps 64 -o builtin.json >out 2>err && quiet &&
     PATH=/nonexistent "$carm" validate --quick "$long" --reps 16 --threads 1 --levels L1 builtin.json \
         >out 2>err && quiet
 ok "build and validate without nasm"

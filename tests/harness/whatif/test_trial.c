@@ -87,12 +87,12 @@ __asm__(".text\n"
         "beside_head: movsd -8(%rdi,%rdx,8), %xmm1\n movsd (%rsi,%rdx,8), %xmm0\n"
         " movsd %xmm0, (%rdi,%rdx,8)\n add $1, %rdx\n cmp %rcx, %rdx\n jl beside_head\n"
         "beside_end: ret\n"
-        /* two loops of 2000 iterations, one behind the other */
+        /* two loops of 400 iterations, one behind the other */
         "nest: xorpd %xmm1, %xmm1\n"
         "nest_head: xor %r8d, %r8d\n"
-        "1: addsd (%rsi,%r8,8), %xmm1\n add $1, %r8\n cmp $2000, %r8\n jl 1b\n xor %r8d, %r8d\n"
+        "1: addsd (%rsi,%r8,8), %xmm1\n add $1, %r8\n cmp $400, %r8\n jl 1b\n xor %r8d, %r8d\n"
         "2: movsd (%rsi,%r8,8), %xmm0\n mulsd %xmm0, %xmm0\n"
-        "nest_store: movsd %xmm0, (%rdi,%r8,8)\n add $1, %r8\n cmp $2000, %r8\n jl 2b\n"
+        "nest_store: movsd %xmm0, (%rdi,%r8,8)\n add $1, %r8\n cmp $400, %r8\n jl 2b\n"
         " add $64, %rdx\n cmp %rcx, %rdx\n jl nest_head\n"
         "nest_end: ret\n");
 
