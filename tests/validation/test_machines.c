@@ -563,6 +563,7 @@ TEST(no_third_cache)
                                   .scaling = "yes",
                                   .ceilings = "busy,traffic"},
                         .validate = {.ops = "add", .threads = "2", .levels = "L2", .reps = "256"},
+                        .even = true,
                         .noise = 0.01,
                         .odd = 3,
                         .slow = 0.9});

@@ -157,6 +157,7 @@ static void check_validation(struct carm_model *m, const struct carm_host *host)
     runs_are(7874, 630464, 7782, 0x3dcf02f4a5a2267b);
     figures_are(m, 0xa98cf0368e27282e);
     assert_int_equal(done.missing, 0);
+    assert_true(*m->validated); /* the time of day */
     assert_int_equal(seen.teams, 0);
     assert_near(host->observer->done / host->observer->total, 1.0, 0.05);
     double sum = 0.0;

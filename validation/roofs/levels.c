@@ -452,7 +452,7 @@ void carm_build_find_levels(const struct carm_build *build, int threads,
             sizes[caches] = x[p[caches].last];
         }
     }
-    size_t hidden = 0;
+    size_t hidden;
     assert(caches < CARM_LEVELS_MAX);
     carm_levels_match(x, bandwidth, n, sizes, caches, ranges, &hidden);
     const double largest = n ? x[n - 1] : 0.0;
@@ -522,7 +522,7 @@ void carm_build_assume_levels(const struct carm_build *build, const struct carm_
                               struct carm_build_levels *levels)
 {
     double below = 0.0;
-    for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
+    for (size_t i = 0; i < build->topo->ncaches; i++) {
         struct carm_build_level *l = &levels->levels[i];
         const double os = reach_of(build, l, i, levels->threads);
         const double inside = median_between(curve, below, 0.8 * os);
@@ -552,10 +552,10 @@ int carm_build_doubt_late(const struct carm_build_sweep *sweep,
                           struct carm_err *err)
 {
     const struct carm_build *build = sweep->set->build;
-    struct carm_curve curve = {.npoints = 0};
+    struct carm_curve curve = {.points = NULL};
     struct carm_build_levels best = {.n = 0};
     double clocks[CARM_CURVE_POINTS_MAX];
-    for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
+    for (size_t i = 0; i < build->topo->ncaches; i++) {
         const double os = reach_of(build, &levels->levels[i], i, levels->threads);
         if (!is_late(&levels->levels[i], os)) {
             continue;
@@ -579,7 +579,7 @@ bool carm_build_doubts_levels(const struct carm_build *build,
 {
     bool found = false;
     double above = 0.0;
-    for (size_t i = 0; i + 1 < levels->n && i < build->topo->ncaches; i++) {
+    for (size_t i = 0; i < build->topo->ncaches; i++) {
         const struct carm_build_level *l = &levels->levels[i];
         const double os = reach_of(build, l, i, levels->threads);
         const bool early = carm_build_is_private(build->topo, i, levels->threads) &&

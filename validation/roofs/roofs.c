@@ -77,8 +77,7 @@ static void open_series(struct carm_build_roof *r, const struct carm_code *code,
         carm_build_limit(r->set->build, r->set->team, CARM_SHAPES_END);
     }
     /* a set of fewer threads, or of an earlier model, may be larger than the smallest buffer */
-    const uint64_t room = carm_team_room(r->set->team);
-    const uint64_t most = room > CARM_TEAM_SPARE ? room - CARM_TEAM_SPARE : room;
+    const uint64_t most = carm_team_room(r->set->team) - CARM_TEAM_SPARE;
     carm_series_open(s, r->set->team, code, set_bytes < most ? set_bytes : most, target_of(r),
                      !is_private(r));
     r->set->team->deadline = deadline;

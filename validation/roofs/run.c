@@ -413,7 +413,8 @@ static void plan_time(struct carm_build *build, double latency, double numa)
     const double share = planned * (seconds - reserved - scaling - ceilings) / estimate(build);
     if (share < 1.0) {
         const size_t reps = (size_t)(share * (double)c->reps);
-        build->reps = reps > FEWEST ? reps : c->reps < FEWEST ? c->reps : FEWEST;
+        const size_t least = c->reps < FEWEST ? c->reps : FEWEST;
+        build->reps = reps > least ? reps : least;
     }
 }
 

@@ -37,7 +37,7 @@ static size_t list_places(const struct carm_build *build, int *places, size_t mo
         for (const char *w = strtok_r(words, ",", &rest); w && n < most;
              w = strtok_r(NULL, ",", &rest)) {
             places[n] = (int)strtol(w, NULL, 10); /* "cores" is none */
-            n += places[n] > 1 ? 1 : 0;
+            n += places[n] > 1;
         }
     }
     return n;
@@ -76,9 +76,8 @@ void carm_build_plan_scaling(const struct carm_build *build, struct carm_scaling
             run + (double)carm_build_curve_end(build, out->steps[i]) / touch / out->steps[i];
     }
     /* half of the possible further runs, if there are numbers of threads between the steps */
-    const size_t between = (size_t)most - out->n < CARM_SCALING_RUNS / 4 ? (size_t)most - out->n
-                                                                         : CARM_SCALING_RUNS / 4;
-    out->seconds += run * (double)between;
+    const size_t between = (size_t)most - out->n, half = CARM_SCALING_RUNS / 4;
+    out->seconds += run * (double)(between < half ? between : half);
     out->seconds *= out->spread ? 2.0 : 1.0;
 }
 
@@ -107,31 +106,34 @@ struct source {
     double rate; /* of all these threads */
 };
 
+static void add_code(struct source *s, const struct carm_code *code)
+{
+    size_t k = 0;
+    while (k < s->ncodes && s->codes[k] != code) {
+        k++;
+    }
+    s->codes[k] = code;
+    s->ncodes += k == s->ncodes;
+}
+
 /* Finds the codes of the same roof with all numbers of threads. returns false if there is no such roof */
 static bool find_source(const struct carm_build *build, const struct carm_model *m,
                         const struct carm_scaling *curve, int threads, struct source *out)
 {
     const struct carm_build_config *c = build->config;
-    const bool memory = strcmp(curve->level, CARM_SCALING_PEAK) != 0;
     *out = (struct source){.threads = 0};
     for (size_t i = c->nthreads; i-- > 0;) {
         const struct carm_roofs *r =
             carm_model_find_roofs(m, curve->isa, curve->precision, c->threads[i]);
         const struct carm_memory_roof *x =
-            r && memory ? carm_roofs_find_memory(r, curve->level, curve->kind) : NULL;
-        const struct carm_compute_roof *y =
-            r && !memory ? carm_roofs_find_compute(r, curve->kind) : NULL;
+            r ? carm_roofs_find_memory(r, curve->level, curve->kind) : NULL;
+        const struct carm_compute_roof *y = r ? carm_roofs_find_compute(r, curve->kind) : NULL;
         const char *name = x ? x->code : y ? y->code : NULL;
         const struct carm_code *code = name ? carm_image_find(build->plan->image, name) : NULL;
         if (!code) {
             continue;
         }
-        size_t k = 0;
-        while (k < out->ncodes && out->codes[k] != code) {
-            k++;
-        }
-        out->codes[k] = code;
-        out->ncodes += k == out->ncodes ? 1 : 0;
+        add_code(out, code);
         if (out->threads == 0 || c->threads[i] >= threads) {
             out->threads = c->threads[i];
             out->set_bytes = x ? x->working_set_bytes / (uint64_t)c->threads[i] : 0;
@@ -164,13 +166,8 @@ static size_t level_at(const struct carm_model *m, const char *level)
 static uint64_t set_of(const struct scaling *s, const struct carm_scaling *curve,
                        const struct source *from, int threads)
 {
-    const struct carm_topo *topo = s->build->topo; /* in the order of the roofs */
-    const size_t level = level_at(s->model, curve->level);
-    const bool own = carm_build_is_private(topo, level, from->threads) &&
-                     carm_build_is_private(s->topo, level, threads);
-    return own || from->set_bytes == 0
-               ? from->set_bytes
-               : carm_scaling_set(s->topo, topo, level, from->set_bytes, from->threads, threads);
+    return carm_scaling_set(s->topo, s->build->topo, level_at(s->model, curve->level),
+                            from->set_bytes, from->threads, threads);
 }
 
 static int add_point(struct carm_scaling *c, const struct carm_scaling_point *point,
@@ -239,7 +236,7 @@ static int measure_point(struct scaling *s, struct carm_scaling *curve, const st
             pooled = other;
         }
     }
-    if (!(pooled.n > 0 && pooled.rate > 0.0 && pooled.ci95.lo > 0.0)) {
+    if (!(pooled.ci95.lo > 0.0)) {
         return 0; /* the time is over, or the code is too short to time */
     }
     struct carm_scaling_point p = {.threads = team->n, .rate = pooled.rate, .ci95 = pooled.ci95};
@@ -258,7 +255,7 @@ static int measure_step(struct scaling *s, int threads, struct carm_err *err)
     const size_t page = (size_t)2 << 20;
     struct source *from = calloc(s->n + 1, sizeof *from);
     struct carm_team *team = NULL;
-    uint64_t most = 0;
+    uint64_t most = PLACES * page;
     if (!from) {
         return carm_fail(err, CARM_ENOMEM, "not enough memory to measure a model");
     }
@@ -268,7 +265,6 @@ static int measure_step(struct scaling *s, int threads, struct carm_err *err)
             most = set > most ? set : most;
         }
     }
-    most = most > PLACES * page ? most : PLACES * page;
     carm_observer_step(b->observer, "%d thread%s %s: scaling", threads, threads == 1 ? "" : "s",
                        s->curves[0].layout);
     int rc = carm_observer_check(b->observer, err);
@@ -402,8 +398,8 @@ static int measure_all(const struct carm_build *build, const struct carm_topo *t
                         .model = model,
                         .more_seconds = build->config->quick ? 0.5 : 2.0};
     int rc = begin_curves(&s, layout, err);
-    const bool whole = second && model->nscaling == s.n;
-    if (!rc && s.n && (!second || whole)) {
+    const bool whole = !second || model->nscaling == s.n;
+    if (!rc && s.n && whole) {
         rc = measure_layout(&s, plan, second ? model->scaling : NULL, err);
     }
     const int kept = rc ? rc : keep(&s, err);
@@ -447,15 +443,15 @@ int carm_build_measure_scaling(const struct carm_build *build, struct carm_model
 {
     struct carm_scaling_plan plan;
     struct carm_topo other = *build->topo; /* borrows everything except the order */
+    int *order = NULL;
     const char *layout = *build->topo->layout ? build->topo->layout : CARM_SCALING_COMPACT;
     carm_build_plan_scaling(build, &plan);
     int rc = measure_all(build, build->topo, layout, &plan, false, model, err);
     rc = rc || model->nscaling == 0 ? rc : add_units(build, model, err);
-    if (!rc && spread_order(build->topo, &other.order)) {
+    if (!rc && spread_order(build->topo, &order)) {
+        other.order = order;
         rc = measure_all(build, &other, CARM_SCALING_SPREAD, &plan, true, model, err);
     }
-    if (other.order != build->topo->order) {
-        free(other.order);
-    }
+    free(order);
     return rc;
 }

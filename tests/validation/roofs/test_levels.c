@@ -435,6 +435,9 @@ TEST(a_borrowed_range_has_a_set)
     assert_int_equal(l->knee_bytes, 2200 * 1024);
     assert_near(l->range.lo, 1280 * KIB, 0.0); /* one L3 each */
     assert_near(l->range.bandwidth, 9e9, 0.0);
+    one.levels[2].range.hi = 12300 * KIB; /* half of it is 1.51 times the second caches of four */
+    carm_build_find_levels(&f.build, 4, &f.curve, NULL, &one, &four);
+    assert_int_equal(l->nsets, 3);
     one.n = 3; /* the last level of fewer threads is memory */
     carm_build_find_levels(&f.build, 4, &f.curve, NULL, &one, &four);
     assert_false(four.levels[2].borrowed);

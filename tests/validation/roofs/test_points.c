@@ -105,6 +105,8 @@ TEST(levels_that_more_threads_hide)
                                                    .range = {.resolved = rows[i].here}};
     }
     more.levels[N].borrowed = true;
+    carm_build_note_levels(&m, &more, 4); /* of no level */
+    assert_string_equal(levels[0].note, "");
     more.n = N + 1;
     carm_build_note_levels(&m, &more, 4);
     for (size_t i = 0; i < N; i++) {
