@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,7 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model)
 {
     const struct carm_roofs *best = NULL;
+    bool best_draws = false;
     double best_bandwidth = 0;
     int best_rank = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
@@ -178,19 +180,19 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
         }
         double bandwidth = 0;
         for (size_t k = 0; k < r->nmemory; k++) {
-            if (r->memory[k].bandwidth > bandwidth) {
-                bandwidth = r->memory[k].bandwidth;
-            }
+            bandwidth = fmax(bandwidth, r->memory[k].bandwidth);
         }
         /* A set without memory roofs draws nothing: any other set goes before it. */
         const int rank = carm_precision_rank(r->precision);
-        bool better = (bandwidth > 0) != (best_bandwidth > 0) ? bandwidth > 0
-                      : rank != best_rank                     ? rank < best_rank
-                      : best && carm_roofs_precede(best, r)   ? false
-                      : best && carm_roofs_precede(r, best)   ? true
-                                                              : bandwidth > best_bandwidth;
+        const bool draws = bandwidth > 0;
+        bool better = draws != best_draws                   ? draws
+                      : rank != best_rank                   ? rank < best_rank
+                      : best && carm_roofs_precede(best, r) ? false
+                      : best && carm_roofs_precede(r, best) ? true
+                                                            : bandwidth > best_bandwidth;
         if (!best || better) {
             best = r;
+            best_draws = draws;
             best_bandwidth = bandwidth;
             best_rank = rank;
         }

@@ -32,7 +32,8 @@ struct line {
     bool *kept;
     double t0, slope; /* fitted = t0 + slope work */
     double sigma2[COEFFICIENTS];
-    size_t rows; /* number of points in the last regression */
+    size_t rows;   /* number of points in the last regression */
+    bool one_size; /* without outliers, all points would do the same work */
 };
 
 static int check(const double *work, const double *seconds, size_t n, struct carm_err *err)
@@ -68,8 +69,9 @@ static int solve(struct line *l, const gsl_multifit_robust_type *type)
     gsl_vector *c = gsl_vector_alloc(COEFFICIENTS);
     gsl_matrix *cov = gsl_matrix_alloc(COEFFICIENTS, COEFFICIENTS);
     gsl_multifit_robust_workspace *w = gsl_multifit_robust_alloc(type, l->rows, COEFFICIENTS);
-    int status = GSL_ENOMEM;
+    int status = GSL_SUCCESS;
     if (!x || !y || !c || !cov || !w) {
+        status = GSL_ENOMEM;
         goto out;
     }
     size_t row = 0;
@@ -122,7 +124,8 @@ static double select_points(struct line *l)
             work_hi = fmax(work_hi, l->work[i]);
         }
     }
-    if (l->rows < POINTS_MIN || work_lo == work_hi) {
+    l->one_size = work_lo == work_hi;
+    if (l->rows < POINTS_MIN || l->one_size) {
         /* too few points to tell which is the outlier */
         for (size_t i = 0; i < l->n; i++) {
             l->kept[i] = true;
@@ -159,8 +162,9 @@ static int fit(struct line *l)
         const double slope = l->slope;
         predict(l);
         const bool exact = select_points(l) <= rounding;
-        /* without noise the bisquare's scale is zero */
-        status = solve(l, exact ? gsl_multifit_robust_ols : gsl_multifit_robust_bisquare);
+        /* without noise the bisquare's scale is zero; of one size it would leave out all others */
+        status =
+            solve(l, exact || l->one_size ? gsl_multifit_robust_ols : gsl_multifit_robust_bisquare);
         if (status == GSL_EMAXITER) {
             /* The bisquare may alternate between two minima; Huber's function has only one. */
             status = solve(l, gsl_multifit_robust_huber);

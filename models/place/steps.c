@@ -154,7 +154,6 @@ static void split(struct series *s, size_t n, size_t *stack)
     while (depth) {
         const size_t end = stack[--depth], begin = stack[--depth];
         struct stretch at = {0, 0};
-        bool any = false;
         if (!find_stretch(s, begin, end, &at)) {
             continue;
         }
@@ -166,9 +165,8 @@ static void split(struct series *s, size_t n, size_t *stack)
             }
             const double before = median(s, left, middle);
             s->begins[middle] = fabs(median(s, middle, right) - before) > s->share * before;
-            any = any || s->begins[middle];
         }
-        for (int k = 0; k < 3 && any; k++) {
+        for (int k = 0; k < 3; k++) { /* a small step may separate better than a large one */
             if (places[k] < places[k + 1]) {
                 stack[depth++] = places[k];
                 stack[depth++] = places[k + 1];

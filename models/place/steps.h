@@ -22,7 +22,8 @@ size_t carm_history_changes(const double *values, size_t n, double share,
 
 /* Steps of a value that scatters. Tests the stretch of values whose ranks differ most from the rest, first among
  * stretches from the beginning, then among all. Its probability is that of a random order of the same values (a
- * permutation test). The parts beside a step are tested in the same way. In series of more than 300 values only
+ * permutation test). The stretch and the parts beside it are then tested in the same way, also if it begins and ends by
+ * less than a step. In series of more than 300 values only
  * stretches from the beginning are tested. The probability of a false step in a series is at most `alarm`, for any
  * distribution of independent values. So short series show no steps: for 0.001, eight values on each side are needed.
  * values  [n] > 0; NaN = missing, passed over

@@ -65,7 +65,7 @@ TEST(lists_are_read)
         {NULL, "1,", "--threads needs numbers"}, {NULL, "1x", "--threads needs numbers"},
         {NULL, "2147483648", "needs numbers"},   {NULL, "99999999999999999999", "needs numbers"},
         {NULL, "+1", "--threads needs numbers"}, {NULL, " 1", "--threads needs numbers"}};
-    struct carm_select sel = of("avx2,sse", "9,2147483647,1");
+    struct carm_select sel = of("avx2,sse", "9,2147483647,01");
     assert_int_equal(sel.nisa, 2);
     assert_string_equal(sel.isa[0], "avx2");
     assert_string_equal(sel.isa[1], "sse");
@@ -115,7 +115,8 @@ TEST(the_nearest_number_is_taken)
         int nearest;
     } rows[] = {{NULL, "1", "", 1},     {NULL, "2", "", 1},       {NULL, "4", "", 1},
                 {NULL, "5", "", 8},     {NULL, "64", "", 8},      {"avx512", "7", "dp", 1},
-                {"avx512", "7", "", 8}, {"avx2", "7", "int8", 7}, {"sse", "7", "", 7}};
+                {"avx512", "7", "", 8}, {"avx2", "7", "int8", 7}, {"sse", "7", "", 7},
+                {"avx2", "2", "", 1},   {"avx512", "7", "sp", 7}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char note[CARM_TEXT_MAX] = "x";
         char words[128];
@@ -136,6 +137,8 @@ TEST(what_is_not_there_is_refused)
 {
     struct carm_select sel = of("avx2", "8");
     struct carm_model none = {.nroofs = 0};
+    assert_ok(carm_select_check(&sel, &model, &err));
+    sel = of("avx2", "1");
     assert_ok(carm_select_check(&sel, &model, &err));
     assert_refused(carm_select_check(&sel, &none, &err), -CARM_EINVAL,
                    "has no roofs; `carm build`");
@@ -159,7 +162,8 @@ TEST(the_best_set_is_drawn)
         int best; /* -1: none */
     } rows[] = {{NULL, NULL, "", 1},     {NULL, "1", "", 2},         {"avx2", NULL, "", 1},
                 {"avx512", NULL, "", 2}, {"avx512", "8", "", 4},     {"avx512", "8", "sp", 3},
-                {NULL, NULL, "int8", 4}, {"avx2", NULL, "int8", -1}, {"sse", NULL, "", -1}};
+                {NULL, NULL, "int8", 4}, {"avx2", NULL, "int8", -1}, {"sse", NULL, "", -1},
+                {"avx2", "1", "", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct carm_select sel = of(rows[i].isa, rows[i].threads);
         (void)snprintf(sel.precision, sizeof sel.precision, "%s", rows[i].precision);
@@ -181,6 +185,7 @@ TEST(hosts_have_short_names)
                 {"node7", "node", false},
                 {"", "", false},
                 {"", ".x", false},
+                {"a", "a.b", true},
                 {"node7.a", "node7.b", false},
                 {"node7.a", "node7.ab", false},
                 {"a", "b", false}};

@@ -74,6 +74,9 @@ TEST(roofs_cap_the_gain)
     richer.peak = 11e9; /* less than blocking could give */
     struct carm_three_cs u = eval(&by_hand, &lines_by_hand, &richer);
     says(&u, "1.10 times");
+    richer.peak = 10e9; /* at the ridge */
+    u = eval(&by_hand, &lines_by_hand, &richer);
+    assert_true(u.steps[CARM_STEP_NOW].compute);
     richer.peak = 9e9;
     u = eval(&by_hand, &lines_by_hand, &richer);
     assert_true(u.steps[CARM_STEP_NOW].compute);

@@ -184,6 +184,9 @@ TEST(refuses_what_has_no_rate)
         copy[2] = bad[i];
         refuse(copy, seconds, 5, "work[2] is");
         refuse(work, copy, 5, "seconds[2] is");
+        memcpy(copy, work, sizeof copy);
+        copy[0] = bad[i];
+        refuse(copy, seconds, 5, "work[0] is");
     }
     refuse(work, seconds, 3, "3 points");
     refuse(work, seconds, 0, "0 points");
@@ -249,5 +252,44 @@ TEST(few_points)
     const double sigma = 0.01 * sqrt(6.0 / 4.0);
     assert_near(f.t0.se / (sigma * sqrt(c / (a * c - b * b))), 1.0, 0.25);
     assert_near(f.rate.se / (sigma * sqrt(a / (a * c - b * b)) * 0.25), 1.0, 0.25);
-    assert_near(f.rrmse, 0.01, 0.002);
+    assert_near(
+        f.rrmse, 0.01,
+        0.002); /* four exact points beside one; five times of one size, so that the other size's two count */
+    f = fit((double[]){1, 2, 3, 4, 5}, (double[]){3, 5, 7, 9, 110}, 5);
+    assert_near(f.rate.value, 0.5, 1e-12);
+    assert_near(f.rate.se + f.t0.se, 0.0, 0.0);
+    f = fit((double[]){2, 2, 2, 2, 2, 4, 4}, (double[]){5, 5.01, 4.99, 5.02, 4.98, 8, 11}, 7);
+    assert_near(f.rate.value, 4.0 / 9.0, 1e-6);
+    assert_near(f.t0.value, 0.5, 1e-6);
+    assert_true(f.rate.se > 0.05);
+}
+
+/* Figures of lines with noise that is the same each time, as they were when they covered the truth: near outliers and
+ * far ones, and a line that falls below 0. */
+TEST(figures_stay)
+{
+    static const double below[] = {.05, 2.1, 3.9, 6.3, 8.0, 9.7, 12.4, 13.9};
+    static const double wanted[][7] = {
+        {1.99379649, 0.0247021261, 1.94300717, 2.0473123, 3.01379191, 0.100030297, 0.209977347},
+        {0.499591575, 0.00633850032, 0.484548823, 0.515598252, -1.95162014, 0.0254896503,
+         0.027132543}};
+    for (size_t k = 0; k < 2; k++) {
+        double work[20], seconds[20];
+        for (size_t i = 0; i < 20; i++) {
+            work[i] = k ? (double)(i + 1) : 1.0 + (double)(i * i);
+            seconds[i] = k ? below[i % 8]
+                           : (3.0 + 0.5 * work[i]) * (1.0 + 0.03 * sin(7.3 * (double)(i * i))) *
+                                 (i == 4    ? 1.2
+                                  : i == 9  ? 0.85
+                                  : i == 13 ? 10
+                                  : i == 16 ? 1.12
+                                            : 1);
+        }
+        const struct carm_fit_line f = fit(work, seconds, k ? 8 : 20);
+        const double is[] = {f.rate.value, f.rate.se, f.rate.lo, f.rate.hi,
+                             f.t0.value,   f.t0.se,   f.rrmse};
+        for (size_t j = 0; j < 7; j++) {
+            assert_near(is[j] / wanted[k][j], 1.0, 1e-6);
+        }
+    }
 }

@@ -606,6 +606,7 @@ TEST(words_of_points)
         {5, 3, 7, 1, "op",
          "its operations are on integers (leave --precision out, or name int8 to int64)",
          "its operations have another metric", NULL},
+        {0.5, 0.5, 7, 1, "", NULL, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct carm_point p = carm_point_blank();
@@ -625,10 +626,30 @@ TEST(words_of_points)
         int threads;
         double task, seconds;
         bool waits;
-    } waits[] = {{1, 0.89, 1.0, true}, {1, 0.91, 1.0, false}, {0, 0.5, 1.0, true},
-                 {2, 0.5, 1.0, false}, {1, 0.0, 1.0, false},  {1, -1.0, 1.0, false}};
+    } waits[] = {{1, 0.89, 1.0, true}, {1, 0.9, 1.0, false}, {1, 0.91, 1.0, false},
+                 {0, 0.5, 1.0, true},  {2, 0.5, 1.0, false}, {1, 0.0, 1.0, false},
+                 {1, -1.0, 1.0, false}};
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
         assert_int_equal(carm_point_waits(waits[i].threads, waits[i].task, waits[i].seconds),
                          waits[i].waits);
+    }
+}
+
+/* Each name of a limit and of advice is found again; what is not known leaves a gain open. */
+TEST(verdicts_of_points)
+{
+    struct carm_point p = carm_point_blank();
+    struct carm_verdict_kept kept;
+    assert_false(carm_point_verdict(&p, &kept));
+    for (int i = 0; i < CARM_LIMITS; i++) {
+        const int other = (i + 1) % CARM_LIMITS;
+        p.limit = carm_limit_name((enum carm_limit)i);
+        p.second = carm_limit_name((enum carm_limit)other);
+        p.advice = carm_advice_name((enum carm_advice_code)(i % CARM_ADVICE_COUNT));
+        assert_true(carm_point_verdict(&p, &kept));
+        assert_int_equal(kept.limit, i);
+        assert_int_equal(kept.second, other);
+        assert_int_equal(kept.advice, i % CARM_ADVICE_COUNT);
+        assert_true(kept.loop.low == 1.0 && isinf(kept.loop.high) && kept.explains == 0.0);
     }
 }

@@ -143,6 +143,21 @@ TEST(few_and_equal_values_have_none)
     assert_int_equal(out[0].at, 8);
 }
 
+/* 40 values separate from 60 better than 80 from 20, by a step that is too small to count. */
+TEST(small_steps_hide_none)
+{
+    double values[100];
+    struct carm_history_step out[100];
+    size_t found = 0;
+    for (size_t i = 0; i < 100; i++) {
+        values[i] = (i < 40 ? 100.0 : i < 80 ? 108.0 : 200.0) + (double)(7 * i % 5);
+    }
+    assert_ok(carm_history_steps(values, 100, 0.1, alarm, out, &found, &err));
+    assert_int_equal(found, 1);
+    assert_int_equal(out[0].at, 80);
+    assert_true(out[0].before == 106.0 && out[0].after == 202.0);
+}
+
 /* Levels with a scatter of 4 around them, far from one another: each place, and the medians of both sides. Values of 0 are
  * missing. */
 TEST(many_steps)
