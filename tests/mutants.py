@@ -93,7 +93,7 @@ def end_without_memory(lines, i):
         at += 1
         condition += " " + lines[at].lstrip()
     end = next((k for k in range(at + 1, min(at + 6, len(lines))) if lines[k].lstrip().startswith("}")), -1)
-    return end - 1 if NO_MEMORY.search(condition) and re.search(r"CARM_ENOMEM|no_memory\(|out_of_memory\(",
+    return end - 1 if NO_MEMORY.search(condition) and re.search(r"(?:CARM|GSL)_ENOMEM|no_memory\(|out_of_memory\(",
                                                             "".join(lines[at + 1:end + 1])) else -1
 
 

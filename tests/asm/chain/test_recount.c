@@ -277,6 +277,7 @@ TEST(loops_by_hand)
         {"498907 488b07", NULL, NULL, NULL, 4, 1, 1, 2, 1}, /* [r15] is [rdi] */
         {"488b07 4801c8 488907", NULL, NULL, NULL, 5, 1, 1, 3, 1}, {"480107", NULL, NULL, NULL, 3, 1, 1, 1, 1},
         {"488b4708 488b1f 48891f 480307 48894708", NULL, NULL, NULL, 7, 3, 2, 3, 1}, /* two places */
+        {"488b1f 488907 4801c0", NULL, NULL, NULL, 5, 1, 1, 1, 1},
         {"488907 488b4707", NULL, NULL, NULL, 4, 1, 1, 2, 1}, {"488907 488b4708", NULL, NULL, NULL, 4, 1, 1, 0, 1},
         {"48894707 488b07", NULL, NULL, NULL, 4, 1, 1, 2, 1}, {"48894708 488b07", NULL, NULL, NULL, 4, 1, 1, 0, 1},
         {"488907 488b02", NULL, NULL, NULL, 4, 1, 1, 0, 1}, {"488907 8907 488b07", NULL, NULL, NULL, 5, 1, 2, 2, 1},
@@ -313,9 +314,9 @@ TEST(loops_by_hand)
     static uint8_t code[16384];
     const struct carm_chain_code *any = &codes[index_of("L.int-add")];
     const struct carm_account none = {0};
+    struct carm_chain_account is;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct carm_code_layout l = {0};
-        struct carm_chain_account is;
         put(code, &l.loop_begin, rows[i].entry ? rows[i].entry : PUSHES, 1);
         l.loop_end = l.loop_begin;
         put(code, &l.loop_end, rows[i].loop, rows[i].times);
@@ -333,6 +334,22 @@ TEST(loops_by_hand)
                       is.stores != rows[i].stores || is.carried != rows[i].carried)),
                 "row %zu, %s: %s; %u instructions, %u loads, %u stores, %u carried", i,
                 rows[i].loop, err.text, is.instructions, is.loads, is.stores, is.carried);
+        assert_int_equal(strncmp(err.text, "latency code L.int-add: ", 24), 0);
+    }
+    /* the last code's places, its begin and end, and its loop's; the image's size */
+    static const char layout[] = "a code lies outside its image";
+    static const struct {
+        uint64_t places[4], size;
+        const char *why;
+    } places[] = {
+        {{0, 34, 10, 23}, 33, layout},   {{11, 34, 10, 23}, 34, layout},
+        {{0, 34, 10, 10}, 34, layout},   {{0, 34, 10, 35}, 35, layout},
+        {{0, 34, 0, 23}, 34, forbidden}, {{0, 23, 10, 23}, 34, "the code does not return"}};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct carm_code_layout l;
+        memcpy(&l, places[i].places, sizeof l);
+        assert_refused(carm_chain_recount_check(any, code, places[i].size, &l, &none, &is, &err),
+                       -CARM_EFORMAT, places[i].why);
     }
 }
 
