@@ -83,14 +83,17 @@ static const struct carm_ceiling_roof *next_in_core(const struct carm_roofs *roo
     static const char *const both[] = {"fma", "mad"};
     enum { STEPS = sizeof steps / sizeof *steps };
     const char *op = strchr(c->name, ' ');
-    const size_t length = op ? (size_t)(op - c->name) : 0;
     size_t at = 0;
     char name[CARM_NAME_MAX];
+    if (!op) {
+        return NULL;
+    }
+    const size_t length = (size_t)(op - c->name);
     while (at < STEPS &&
            (strlen(steps[at].name) != length || strncmp(steps[at].name, c->name, length) != 0)) {
         at++;
     }
-    for (size_t i = at + 1; op && i < STEPS; i++) {
+    for (size_t i = at + 1; i < STEPS; i++) {
         snprintf(name, sizeof name, "%s%.16s", steps[i].name, op);
         const struct carm_ceiling_roof *next =
             carm_ceilings_measured(roofs, CARM_CEILING_IN_CORE, name);
@@ -99,7 +102,7 @@ static const struct carm_ceiling_roof *next_in_core(const struct carm_roofs *roo
             return next;
         }
     }
-    for (size_t i = 0; op && at < STEPS && i < 2; i++) {
+    for (size_t i = 0; at < STEPS && i < 2; i++) {
         snprintf(name, sizeof name, "%s %s", steps[at].name, both[i]);
         const struct carm_ceiling_roof *next =
             strcmp(op, " add") == 0 || strcmp(op, " mul") == 0

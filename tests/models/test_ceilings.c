@@ -167,6 +167,7 @@ TEST(gaps)
     roofs.ceilings[2].rate = 0.0; /* not measured: the next width stands in */
     assert_near(carm_ceiling_gap(&roofs, &roofs.ceilings[1], &by), 4.0, 1e-12);
     assert_string_equal(by, "SIMD");
+    assert_near(carm_ceiling_gap(&roofs, &roofs.ceilings[2], &by), 0.0, 0.0);
     assert_string_equal(carm_ceilings_best(&roofs, CARM_CEILING_IN_CORE, "")->name, "simd32 fma");
     assert_string_equal(carm_ceilings_best(&roofs, CARM_CEILING_IN_CORE, "ilp")->name, "ilp add");
     free(roofs.ceilings);
@@ -547,6 +548,8 @@ TEST(gains)
     static const struct want compute[] = {{"ilp", 2.2, 8.8, 4}, {"balance", 8.8, 17.6, 2}};
     check_gains(8, 0, CARM_REGION_COMPUTE, compute, 2);
     check_gains(8, (double)NAN, CARM_REGION_COMPUTE, compute, 2);
+    check_gains(8, (double)INFINITY, CARM_REGION_COMPUTE, compute, 2);
+    check_gains(8, -1, CARM_REGION_COMPUTE, compute, 2);
     check_gains(17.6 / 2.7 + 1e-9, 0, CARM_REGION_COMPUTE, compute, 2);
     check_gains(17.6 / 15 - 1e-9, 0, CARM_REGION_BOTH,
                 (const struct want[]){{"ilp", 2.2, 8.8, 4},

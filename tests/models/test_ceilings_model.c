@@ -356,6 +356,78 @@ TEST(too_many_aside)
     assert_string_equal(carm_ceilings_peak(&f.chain)->name, "peak");
 }
 
+/* All that a chain says of a set whose streams are faster than its DRAM roof, in both orders. The first ceiling is aside; a
+ * clock that makes no difference to memory makes one to it alone. */
+TEST(whole_chains)
+{
+    static const char memory[] =
+        "random lines 10 9.7 10.3: visit memory in an order that prefetchers can follow\n"
+        "1/4 of the threads load 18 17.982 18.018 aside: let all threads generate memory traffic\n"
+        "every 8th line 20 19.98 20.02: use shorter strides\n"
+        "every 2nd line 30 29.97 30.03: use unit stride\n"
+        "no affinity 58.7 58.6413 58.7587: keep memory on the node of the threads that use it\n"
+        "streaming bandwidth 60 59.88 60.12: \n";
+    static const char *const compute[] = {
+        "TLP only 2.5 2.4975 2.5025: keep several independent chains of operations\n"
+        "ILP, no SIMD 20 19.98 20.02: use SIMD instructions\n"
+        "16-byte SIMD 40 39.96 40.04: use SIMD instructions of 64 bytes\n"
+        "1/4 of the threads busy 40 39.96 40.04 aside: balance the computation over the threads\n"
+        "1/2 of the threads busy 80 79.76 80.24 aside: balance the computation over the threads\n"
+        "FP 1/2 of instructions 100 99.9 100.1 aside: spend fewer instructions on all but floating point\n"
+        "no FMA 140 139.86 140.14: fuse multiplications and additions into FMA\n"
+        "peak 163 162 164: \n",
+        "TLP only, no FMA 2.5 2.4975 2.5025: fuse multiplications and additions into FMA\n"
+        "TLP only 5 4.995 5.005: use SIMD instructions\n"
+        "1/4 of the threads busy 40 39.96 40.04 aside: balance the computation over the threads\n"
+        "1/2 of the threads busy 80 79.76 80.24 aside: balance the computation over the threads\n"
+        "16-byte SIMD 81 80.919 81.081: use SIMD instructions of 64 bytes\n"
+        "FP 1/2 of instructions 100 99.9 100.1 aside: spend fewer instructions on all but floating point\n"
+        "peak 163 162 164: \n"};
+    for (int order = 0; order < 2; order++) {
+        char got[2][4096] = {"", ""};
+        start();
+        (void)put(CARM_CEILING_BUSY, "busy 1/2", 80e9, 0.003);
+        put(MEMORY, "dot", 60e9, 0.002)->clock_hz = 1e9;
+        (void)put(MEMORY, "dot no-prefetch", 58.9e9, 0.001);
+        (void)put(MEMORY, "copy nt", 50e9, 0.001);
+        put(MEMORY, "random", 10e9, 0.03)->clock_hz = 0.1e9;
+        (void)put(MEMORY, "jump 8", 20e9, 0.001);
+        (void)put(MEMORY, "jump 2", 30e9, 0.001);
+        (void)put(MEMORY, "no affinity", 58.7e9, 0.001);
+        (void)put(IN_CORE, "tlp add", 2.5e9, 0.001);
+        (void)put(IN_CORE, "tlp fma", 5e9, 0.001);
+        (void)put(IN_CORE, "ilp add", 20e9, 0.001);
+        (void)put(IN_CORE, "simd16 fma", 81e9, 0.001);
+        (void)put(IN_CORE, "simd16 add", 40e9, 0.001);
+        (void)put(IN_CORE, "simd64 add", 140e9, 0.001);
+        put(IN_CORE, "simd64 fma", 160e9, 0.001)->clock_hz = 2.9e9;
+        (void)put(CARM_CEILING_MIX, "fp 1/2", 100e9, 0.001);
+        (void)put(CARM_CEILING_TRAFFIC, "traffic 1/4", 18e9, 0.001);
+        (void)put(CARM_CEILING_BUSY, "busy 1/4", 40e9, 0.001);
+        (void)put(CARM_CEILING_BUSY, "busy 1/8", 0.0, 0.0);
+        f.compute = (struct carm_compute_roof){
+            .op = "fma+add", .rate = 163e9, .ci95 = {162e9, 164e9}, .clock_hz = 3e9};
+        f.memory = (struct carm_memory_roof){
+            .code = "u", .bandwidth = 50e9, .ci95 = {49e9, 51e9}, .level = "DRAM"};
+        f.roofs.compute = &f.compute;
+        f.roofs.memory = &f.memory;
+        f.roofs.ncompute = f.roofs.nmemory = 1;
+        f.roofs.dram_peak = (struct carm_dram_peak){50e9, "v"};
+        make(order ? CARM_BALANCE_BOTTOM : CARM_BALANCE_TOP);
+        for (int side = 0; side < 2; side++) {
+            const struct carm_ceiling *l = side ? f.chain.compute : f.chain.memory;
+            for (size_t i = 0; i < (side ? f.chain.ncompute : f.chain.nmemory); i++) {
+                const size_t n = strlen(got[side]);
+                (void)snprintf(got[side] + n, sizeof got[side] - n, "%s %g %g %g%s: %s\n",
+                               l[i].name, l[i].rate / 1e9, l[i].ci95.lo / 1e9, l[i].ci95.hi / 1e9,
+                               l[i].aside ? " aside" : "", l[i].step);
+            }
+        }
+        assert_string_equal(got[0], memory);
+        assert_string_equal(got[1], compute[order]);
+    }
+}
+
 TEST(a_model_without_ceilings)
 {
     start();
