@@ -631,7 +631,7 @@ TEST(short_budgets)
         append(&(struct shape){
             .name = of[i].name,
             .topology = two_cores,
-            .words = {.isa = "avx2,sse",
+            .words = {.isa = i == 3 ? NULL : "avx2,sse",
                       .precision = "dp",
                       .ldst = "2:1,1:1",
                       .ops = "fma,mad",

@@ -53,9 +53,10 @@ static bool memory_variant(const struct memory_variant *v, struct carm_code_spec
     const struct carm_mix lowest = carm_mix_lowest(mix);
     const unsigned per_unit = mix->loads + mix->stores;
     const bool pure = carm_mix_is_pure(mix);
-    const unsigned units = v->accesses / per_unit ? v->accesses / per_unit : 1;
+    const unsigned fit = v->accesses / per_unit;
+    const unsigned units = fit ? fit : 1;
     const unsigned whole = v->arrays * (pure ? 2 : 1); /* units that share the streams evenly */
-    s->units = whole > 1 ? (units + whole - 1) / whole * whole : units;
+    s->units = whole ? (units + whole - 1) / whole * whole : units;
     s->prefetch_bytes = v->prefetch_bytes;
     s->order = v->order;
     s->block = v->block < s->units ? v->block : 0;
@@ -130,7 +131,7 @@ static size_t add_memory(const struct carm_build_config *config, struct carm_cod
                          const struct carm_code_spec *base)
 {
     size_t n = add_known(config, out, base);
-    const bool tiles = carm_isas[base->isa].columns > 0;
+    const bool tiles = carm_isas[base->isa].columns;
     const struct memory_variant *variants = tiles ? tile_variants : memory_variants;
     const size_t nvariants = tiles ? sizeof tile_variants / sizeof *tile_variants
                                    : sizeof memory_variants / sizeof *memory_variants;
@@ -164,7 +165,7 @@ static bool compute_variant(enum carm_op op, size_t i, struct carm_code_spec *s)
     s->chains = mixture ? mixture_variants[i].chains : v->chains;
     s->fps =
         carm_ops[s->op].nturns * s->chains * (mixture ? mixture_variants[i].rounds : v->rounds);
-    return s->chains > 0 && s->chains <= carm_code_max_chains(s) &&
+    return s->chains && s->chains <= carm_code_max_chains(s) &&
            (op != CARM_FMA2_ADD || s->op == op);
 }
 

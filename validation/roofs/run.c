@@ -234,11 +234,11 @@ static double build_seconds(const struct carm_build *build)
 
 static bool has_roofs(const struct carm_model *model)
 {
-    size_t n = 0;
+    bool has = false;
     for (size_t i = 0; i < model->nroofs; i++) {
-        n += model->roofs[i].nmemory + model->roofs[i].ncompute;
+        has = has || model->roofs[i].nmemory || model->roofs[i].ncompute;
     }
-    return n > 0;
+    return has;
 }
 
 /* Measures everything in the model. */

@@ -143,7 +143,7 @@ TEST(a_short_time_has_fewer_repetitions)
     assert_near(scaling, 250000 * (core + levels) + 0.5 * 0.536870912, 1e-6);
     assert_near(scaled.seconds, all + scaling, 1e-6);
     w.scaling = NULL;
-    w.ceilings = "";
+    w.ceilings = "mix";
     const double ceilings = foresee(w).seconds - all;
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
         const double b = atof(budgets[i]);
@@ -156,7 +156,7 @@ TEST(a_short_time_has_fewer_repetitions)
         check_reps(&o, b, fmin(fmax(2.0 * scaling, CARM_BUDGET_SCALING), 0.4 * b), all + scaling,
                    1000000);
         w.scaling = NULL;
-        w.ceilings = "";
+        w.ceilings = "mix";
         o = foresee(w);
         check_reps(&o, b, fmin(fmax(2.0 * ceilings, CARM_BUDGET_CEILINGS), 0.4 * b), all + ceilings,
                    1000000);
@@ -172,10 +172,14 @@ TEST(latencies_have_their_part)
 {
     const struct carm_latency_options options = {.quick = false};
     const double latency = carm_latency_seconds(&options), numa = 0.5 * 2 * 2;
-    static const char *const budgets[] = {"10", "20", "30", "60"};
+    const double wanted = 2.0 * latency + numa;
+    const double budgets[] = {10.0, 20.0, 30.0, 60.0, wanted / 0.505};
     struct carm_build_words w = {
         .isa = "avx2", .precision = "dp", .reps = "1000000", .budget = "86400"};
     const double all = foresee_on(two_nodes, w).seconds;
+    w.scaling = "yes";
+    const double scaling = foresee_on(two_nodes, w).scaling.seconds;
+    w.scaling = NULL;
     w.latency = "yes";
     assert_near(foresee_on(two_nodes, w).seconds, all + latency + numa, 1e-6);
     assert_near(foresee(w).seconds -
@@ -187,10 +191,17 @@ TEST(latencies_have_their_part)
                 latency, 1e-6);
     size_t with = 0;
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
-        const double b = atof(budgets[i]), wanted = 2.0 * latency + numa;
-        w.budget = budgets[i];
-        const struct carm_build_outlook o = foresee_on(two_nodes, w);
-        check_reps(&o, b, wanted < 0.5 * b ? wanted : 0.0, all, 1000000);
+        char budget[32];
+        (void)snprintf(budget, sizeof budget, "%.6f", budgets[i]);
+        const double b = atof(budget), part = wanted < 0.5 * b ? wanted : 0.0;
+        w.budget = budget;
+        w.scaling = NULL;
+        struct carm_build_outlook o = foresee_on(two_nodes, w);
+        check_reps(&o, b, part, all, 1000000);
+        w.scaling = "yes";
+        o = foresee_on(two_nodes, w);
+        check_reps(&o, b, part + fmin(fmax(2.0 * scaling, CARM_BUDGET_SCALING), 0.4 * (b - part)),
+                   all + scaling, 1000000);
         with += wanted < 0.5 * b ? 1 : 0;
     }
     assert_in_range(with, 1, 3);
