@@ -43,6 +43,7 @@ finds() {
         return
     fi
     source=$(echo harness/translate/engine/*/"$3")
+    rm -rf "$tmp"/programs/*/ # what tests that failed have left
     sed "s/$4/$5/" "$source" >"$tmp/$3"
     ! cmp -s "$source" "$tmp/$3" && engine "$tmp/$3" 2>"$tmp/err" &&
         ! CARM_TOP=$top timeout 20 "$tmp/test" "$2" >"$tmp/out" 2>&1 # some never end
