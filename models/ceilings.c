@@ -277,7 +277,7 @@ int carm_ceilings_around(const struct carm_ceilings *ceilings, double intensity,
                          bool with_aside, struct carm_ceiling_around *upper,
                          struct carm_ceiling_around *lower, struct carm_err *err)
 {
-    *upper = *lower = (struct carm_ceiling_around){false, false, 0, 0};
+    *upper = *lower = (struct carm_ceiling_around){.known = false};
     if (!isfinite(intensity) || intensity <= 0) {
         return carm_fail(err, CARM_EINVAL,
                          "the operational intensity is %g; it has to be a positive number of "

@@ -116,13 +116,12 @@ static int read_number(const struct carm_points *p, const struct carm_point_colu
 static int read_header(struct carm_points *p, struct carm_err *err)
 {
     const int rc = carm_csv_next(p->csv, &p->fields, &p->width, err);
-    if (rc == 0) {
-        return carm_fail(err, CARM_EFORMAT,
-                         "%.200s: the file is empty; its first line names the columns, such as %s",
-                         carm_csv_name(p->csv), example);
-    }
-    if (rc < 0) {
-        return rc;
+    if (rc <= 0) {
+        return rc ? rc
+                  : carm_fail(err, CARM_EFORMAT,
+                              "%.200s: the file is empty; its first line names the columns, such "
+                              "as %s",
+                              carm_csv_name(p->csv), example);
     }
     for (size_t k = 0; k < CARM_POINT_COLUMNS; k++) {
         p->field_of[k] = -1;

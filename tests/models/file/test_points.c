@@ -64,7 +64,7 @@ static void end(void)
 
 TEST_BETWEEN(reads_all_columns, set_up, tear_down)
 {
-    open_text(HEADER "gemm,1e9,2.5e9,0.25,123,4,AVX2, dp ,pmu\nempty,,,,,,,,\n");
+    open_text(HEADER "gemm,1e9,2.5e9,0.25,123,4,AVX2, dp ,pmu\nempty,,,,,,AZ[,,\n");
     next();
     assert_string_equal(p.name, "gemm");
     assert_near(p.flops, 1e9, 0.0);
@@ -84,6 +84,7 @@ TEST_BETWEEN(reads_all_columns, set_up, tear_down)
     assert_false(carm_point_knows(p.seconds));
     assert_int_equal(p.threads, 0);
     assert_int_equal(p.line, 3);
+    assert_string_equal(p.isa, "az[");
     assert_string_equal(carm_point_unplaced(&p), "its flops were not counted");
     end();
 }
@@ -210,6 +211,20 @@ TEST_BETWEEN(refuses_bounds_and_shares, set_up, tear_down)
                    "bytes_low and bytes_high do not hold bytes (5)");
     open_text("name,flops,bytes,seconds,share\nn,1,5,1,1.5\n");
     assert_refused(carm_points_next(points, &p, &err), -CARM_EFORMAT, "share is 1.5, more than 1");
+    static const char *const names[] = {"flops", "bytes", "l2_bytes", "l3_bytes", "dram_bytes"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "name,seconds%s%s,%s,%s_low,%s_high\nn,1%s%s,5,4,6\nn,1%s%s,5,6,\n",
+                       i == 0 ? "" : ",flops", i == 1 || i == 4 ? "" : ",bytes", names[i], names[i],
+                       names[i], i == 0 ? "" : ",1", i == 1 || i == 4 ? "" : ",1",
+                       i == 0 ? "" : ",1", i == 1 || i == 4 ? "" : ",1");
+        open_text(text);
+        next();
+        (void)snprintf(text, sizeof text, "%s_low and %s_high do not hold %s (5)", names[i],
+                       names[i], names[i]);
+        assert_refused(carm_points_next(points, &p, &err), -CARM_EFORMAT, text);
+    }
     /* bounds that are rounded to nine digits hold the value */
     static const struct {
         const char *row;
@@ -241,6 +256,9 @@ TEST_BETWEEN(refuses_headers, set_up, tear_down)
         {"# only\n\n", "the file is empty"},
         {"flops,bytes,seconds\n",
          "line 1, column 1: the column 'name' is missing; found: flops, bytes, seconds."},
+        {"~ a,n\n", "the column 'name' is missing; found: ~ a, n. The first line"},
+        {"\037a\n", "the column 'name' is missing. The first line"},
+        {"\177a\n", "the column 'name' is missing. The first line"},
         {"name,bytes,seconds\n", "the column 'flops' is missing;"},
         {"name,flops,bytes\n", "the column 'seconds' is missing;"},
         {"name,flops,seconds\n", "the column 'bytes' or 'dram_bytes' is missing;"},
