@@ -62,15 +62,12 @@ __attribute__((format(printf, 2, 3))) static void say(struct carm_ceiling_roof *
                                                       const char *fmt, ...)
 {
     const size_t used = strlen(ceiling->note);
-    char *at = ceiling->note + used;
-    const size_t room = sizeof ceiling->note - used;
-    const int n = used ? snprintf(at, room, "; ") : 0;
+    char words[CARM_TEXT_MAX];
     va_list ap;
     va_start(ap, fmt);
-    if (n >= 0 && (size_t)n < room) {
-        vsnprintf(at + n, room - (size_t)n, fmt, ap);
-    }
+    vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
+    snprintf(ceiling->note + used, sizeof ceiling->note - used, "%s%s", used ? "; " : "", words);
 }
 
 static struct carm_ceiling_roof unmeasured(enum carm_ceiling_group group, const char *name)
@@ -135,13 +132,12 @@ static const struct carm_code *measure(struct ceilings *c, struct carm_team *tea
 {
     const bool memory = set_bytes > 0;
     const double target = memory ? memory_target : CARM_TARGET_CORE;
-    double rates[CARM_CEILING_CANDIDATES] = {0.0};
     struct carm_series series;
     struct carm_pooled pooled = {.n = 0};
     size_t k = 0;
     if (n > 1) {
         k = carm_measure_best(team, codes, n, set_bytes, target,
-                              memory ? CARM_SEARCH_MEMORY : CARM_SEARCH_CORE, rates);
+                              memory ? CARM_SEARCH_MEMORY : CARM_SEARCH_CORE, NULL);
     }
     carm_series_open(&series, team, codes[k], set_bytes, target, memory);
     team->patience_seconds = CARM_WAIT_ROUND;
@@ -226,19 +222,20 @@ static int measure_point(struct ceilings *c, struct carm_team *team,
 static int measure_small_set(struct ceilings *c, struct carm_team *team, struct carm_err *err)
 {
     struct carm_ceiling_roof ceiling = unmeasured(CARM_CEILING_MEMORY, "small set");
-    const struct carm_build_level *l = memory_level(c);
     const double last = last_cache(c->build, c->levels, team->n);
     int rc = begin(c, team->n, ceiling.name, err);
     if (rc) {
         return rc;
     }
-    const double set = l ? fmax(2.0 * last, l->range.lo) : 0.0;
-    if (!l || !c->dot) {
+    if (!c->dot) {
         say(&ceiling, "%s", no_memory);
-    } else if (set > 0.7 * memory_set(c)) {
-        say(&ceiling, "not measured: the working set of memory's roofs is hardly larger");
     } else {
-        measure(c, team, &c->dot, 1, (uint64_t)(set / team->n), &ceiling);
+        const double set = fmax(2.0 * last, memory_level(c)->range.lo);
+        if (set > 0.7 * memory_set(c)) {
+            say(&ceiling, "not measured: the working set of memory's roofs is hardly larger");
+        } else {
+            measure(c, team, &c->dot, 1, (uint64_t)(set / team->n), &ceiling);
+        }
     }
     carm_observer_advance(c->build->observer, seconds_of(c->build, true, 1));
     return carm_ceilings_add(c->roofs, &ceiling, err);
@@ -263,7 +260,8 @@ static int open_team(const struct ceilings *c, int threads, uint64_t set_bytes,
                      struct carm_team **team, struct carm_err *err)
 {
     const struct carm_build *b = c->build;
-    const size_t reps = b->reps > 2048 ? b->reps : 2048;
+    enum { LEAST = 2048 };
+    const size_t reps = b->reps > LEAST ? b->reps : LEAST;
     const int rc =
         carm_team_open(team, b->topo, b->clock, threads, set_bytes + ((size_t)2 << 20), reps, err);
     if (!rc) {
@@ -289,7 +287,7 @@ static int measure_no_affinity(struct ceilings *c, struct carm_err *err)
     }
     if (pu < 0) {
         say(&ceiling, "not measurable: one NUMA node");
-    } else if (!c->dot || set == 0) {
+    } else if (!c->dot) {
         say(&ceiling, "%s", no_memory);
     } else {
         rc = open_team(c, threads, set, &team, err);
@@ -338,7 +336,7 @@ static int measure_part(struct ceilings *c, struct carm_team *team, enum carm_ce
     }
     if (!team) {
         say(&ceiling, "%s", reason);
-    } else if (memory && (!code || memory_set(c) <= 0.0)) {
+    } else if (memory && !code) {
         say(&ceiling, "%s", no_memory);
     } else if (!code) {
         say(&ceiling, "not measured: the set has no compute roof");

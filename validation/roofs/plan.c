@@ -214,7 +214,7 @@ static void add_ceiling(struct ceilings *p, enum carm_ceiling_group group,
             point->codes[point->ncodes++] = *s;
         }
     }
-    p->n += point->ncodes > 0 ? 1 : 0;
+    p->n += point->ncodes != 0;
 }
 
 /* ---- in-core: A.1.3 ---- */

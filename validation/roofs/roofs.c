@@ -284,7 +284,7 @@ static uint64_t set_chosen(const struct carm_build_job *j, const struct carm_bui
     for (size_t i = 0; i < j->n && is_brief(r) && !is_private(r); i++) {
         const struct carm_build_roof *other = &j->roofs[i];
         if (other->set == r->set && other->memory && other->level == r->level && is_main(other) &&
-            other->nseries > 0 && !other->unsearched) {
+            other->nseries && !other->unsearched) {
             return carm_measure_set_bytes(other->series[0].code, &other->series[0].shape);
         }
     }
@@ -340,7 +340,7 @@ static bool take_leading_codes(const struct carm_build_job *j, struct carm_build
     for (size_t i = 0; i < j->n && !r->memory && is_beside_precision(r); i++) {
         const struct carm_build_roof *other = &j->roofs[i];
         if (other->set == r->set && other->isa == r->isa && !other->memory && other->op == r->op &&
-            other->precision == c->precisions[0] && other->nseries > 0 && !other->unsearched) {
+            other->precision == c->precisions[0] && other->nseries && !other->unsearched) {
             for (size_t k = 0; k < other->nseries && k < most_finalists(r); k++) {
                 struct carm_code_spec spec = other->series[k].code->spec;
                 char name[CARM_CODE_NAME_MAX];
@@ -393,7 +393,7 @@ void carm_build_share_code(const struct carm_build_roof *roofs, size_t n, struct
     for (size_t i = 0; i < n && is_private(r) && r->nseries < CARM_ROOF_CODES; i++) {
         const struct carm_build_roof *other = &roofs[i];
         const struct carm_series *theirs = &other->series[0];
-        if (other != r && same_roof(other, r) && is_private(other) && other->nseries > 0 &&
+        if (other != r && same_roof(other, r) && is_private(other) && other->nseries &&
             !has_code(r, theirs->code)) {
             open_series(r, theirs->code,
                         r->memory ? carm_measure_set_bytes(theirs->code, &theirs->shape) : 0);

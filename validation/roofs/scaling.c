@@ -447,7 +447,7 @@ int carm_build_measure_scaling(const struct carm_build *build, struct carm_model
     const char *layout = *build->topo->layout ? build->topo->layout : CARM_SCALING_COMPACT;
     carm_build_plan_scaling(build, &plan);
     int rc = measure_all(build, build->topo, layout, &plan, false, model, err);
-    rc = rc || model->nscaling == 0 ? rc : add_units(build, model, err);
+    rc = rc || !model->nscaling ? rc : add_units(build, model, err);
     if (!rc && spread_order(build->topo, &order)) {
         other.order = order;
         rc = measure_all(build, &other, CARM_SCALING_SPREAD, &plan, true, model, err);
