@@ -37,10 +37,8 @@ static double last_cache(const struct carm_build *build, const struct carm_build
     if (topo->ncaches == 0) {
         return 0.0;
     }
-    double size = (double)topo->caches[topo->ncaches - 1].size_bytes;
-    if (levels && levels->n > 1) {
-        size = fmax(size, (double)levels->levels[levels->n - 2].knee_bytes);
-    }
+    const double size = fmax((double)topo->caches[topo->ncaches - 1].size_bytes,
+                             (double)levels->levels[levels->n - 2].knee_bytes);
     return size * carm_build_instances(topo, topo->ncaches - 1, threads);
 }
 

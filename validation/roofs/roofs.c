@@ -446,13 +446,14 @@ static struct carm_series *series_before(struct carm_build_roof *r, const char *
     return &r->series[r->nseries - 1];
 }
 
-static void take_over(struct carm_series *s, const struct carm_round *rounds, size_t n,
+/* returns whether the series has the rounds */
+static bool take_over(struct carm_series *s, const struct carm_round *rounds, size_t n,
                       const struct carm_spread *spread, uint64_t reps)
 {
     const size_t room = CARM_ROUNDS_MAX / 2; /* the other half is for rounds of this build */
     const size_t from = n > room ? n - room : 0;
     if (!s || n == 0) {
-        return;
+        return false;
     }
     memcpy(s->rounds, rounds + from, (n - from) * sizeof *rounds);
     s->n = n - from;
@@ -461,9 +462,11 @@ static void take_over(struct carm_series *s, const struct carm_round *rounds, si
     s->spread_sound = carm_state_is_sound(s->rounds[s->n - 1].state);
     s->reps = reps;
     s->known = true;
+    return true;
 }
 
-static void add_before(struct carm_build_roof *r)
+/* returns whether a series of the roof has rounds of the earlier model */
+static bool add_before(struct carm_build_roof *r)
 {
     const struct carm_roofs *before = roofs_before(r);
     char what[16];
@@ -473,15 +476,17 @@ static void add_before(struct carm_build_roof *r)
             carm_roofs_find_memory(before, carm_build_roof_level(r), what);
         if (m) {
             const uint64_t set_bytes = m->working_set_bytes / (uint64_t)before->threads;
-            take_over(series_before(r, m->code, set_bytes), m->rounds, m->nrounds, &m->spread,
-                      m->reps);
+            return take_over(series_before(r, m->code, set_bytes), m->rounds, m->nrounds,
+                             &m->spread, m->reps);
         }
     } else if (before) {
         const struct carm_compute_roof *c = carm_roofs_find_compute(before, what);
         if (c) {
-            take_over(series_before(r, c->code, 0), c->rounds, c->nrounds, &c->spread, c->reps);
+            return take_over(series_before(r, c->code, 0), c->rounds, c->nrounds, &c->spread,
+                             c->reps);
         }
     }
+    return false;
 }
 
 /* ---- rounds ---- */
@@ -817,16 +822,6 @@ static int finish(struct carm_build_job *j, struct carm_err *err)
 
 /* ---- measuring all roofs ---- */
 
-/* Whether the roof has rounds of an earlier model. */
-static bool has_known(const struct carm_build_roof *r)
-{
-    bool known = false;
-    for (size_t i = 0; i < r->nseries; i++) {
-        known = known || r->series[i].known;
-    }
-    return known;
-}
-
 static int add(struct carm_build_job *j, const struct carm_build_roof *roof, struct carm_err *err)
 {
     struct carm_build_roof *r = &j->roofs[j->n];
@@ -849,10 +844,10 @@ static int add(struct carm_build_job *j, const struct carm_build_roof *roof, str
     } else {
         search_compute(r);
     }
-    add_before(r);
+    const bool known = add_before(r);
     carm_build_share_code(j->roofs, j->n, r);
     if (is_beside(r) && r->unsearched &&
-        !has_known(r)) { /* the time for searches is kept for the first ISA's roofs */
+        !known) { /* the time for searches is kept for the first ISA's roofs */
         free(r->series);
         j->n--;
         j->dropped++;

@@ -283,7 +283,7 @@ static int fit_level(struct carm_model *model, const struct carm_validation_set 
     size_t nfits = 0;
     size_t best = 0;
     const size_t n = collect(model, set, level, points);
-    for (int form = 0; form < CARM_RIDGE_COUNT && n > 0; form++) {
+    for (int form = 0; form < CARM_RIDGE_COUNT; form++) {
         const bool wants_issue = form == CARM_RIDGE_ISSUE || form == CARM_RIDGE_ROUNDED_ISSUE;
         if (wants_issue && !(issue > 0.0)) {
             continue;
