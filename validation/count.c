@@ -26,6 +26,7 @@ static int plan(const struct carm_code *code, void *window, size_t window_bytes,
                 uint64_t instructions, struct work *w, struct carm_err *err)
 {
     const struct carm_account *a = &code->account;
+    enum { PASSES = 2 }; /* at least */
     const uint64_t want = instructions / (a->instructions ? a->instructions : 1);
     struct carm_shape shape;
     struct carm_windows at;
@@ -38,7 +39,8 @@ static int plan(const struct carm_code *code, void *window, size_t window_bytes,
     const uint64_t room = a->stride_bytes ? shape.windows : want; /* iterations */
     w->iterations = want < room ? want : room;
     w->iterations = w->iterations > 1 ? w->iterations : 1;
-    w->passes = want / w->iterations > 2 ? want / w->iterations : 2;
+    const uint64_t passes = want / w->iterations;
+    w->passes = passes > PASSES ? passes : PASSES;
     carm_windows_begin(&at, code, &shape, window, 0, 0, 0);
     w->extra = carm_windows_extra(&at);
     return 0;

@@ -170,7 +170,8 @@ static bool choose(const struct carm_latency_run *run, int *threads, uint64_t *c
         run->options.memory_bytes ? run->options.memory_bytes : carm_memory_available() / 4;
     const int cores = carm_topo_cores(t);
     *threads = cores < THREADS_MAX ? cores : THREADS_MAX;
-    *chase_bytes = 4 * cache > 128 * MIB ? 4 * cache : 128 * MIB;
+    const uint64_t want = 4 * cache, least = 128 * MIB;
+    *chase_bytes = want > least ? want : least;
     *stream_bytes =
         2 * cache / (uint64_t)(*threads > 1 ? *threads - 1 : 1) / (2 * MIB) * 2 * MIB + 2 * MIB;
     return *threads > 1 &&

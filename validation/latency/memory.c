@@ -602,9 +602,10 @@ struct strided {
 /* Independent accesses, one for each line. */
 static void strided_job(struct carm_worker *w, void *arg)
 {
-    enum { ACCESSES = 1 << 16 };
+    enum { ACCESSES = 1 << 16, PASSES = 2 };
     struct strided *s = arg;
-    const size_t passes = ACCESSES / s->lines > 2 ? ACCESSES / s->lines : 2;
+    const size_t fit = ACCESSES / s->lines;
+    const size_t passes = fit > PASSES ? fit : PASSES;
     for (size_t i = 0; i <= REPS; i++) { /* the first one brings lines and tables of pages */
         const uint64_t begin = carm_clock_now();
         for (size_t k = 0; k < passes; k++) {

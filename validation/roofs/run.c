@@ -183,7 +183,8 @@ static int open_team(const struct carm_build *build, struct carm_team **team, st
 {
     const struct carm_build_config *c = build->config;
     const int most = c->threads[c->nthreads - 1];
-    const size_t reps = c->reps > 2048 ? c->reps : 2048;
+    enum { REPS = 2048 }; /* room for so many at least */
+    const size_t reps = c->reps > REPS ? c->reps : REPS;
     size_t *bytes = calloc((size_t)most, sizeof *bytes);
     if (!bytes) {
         carm_fail(err, CARM_ENOMEM, "not enough memory for %d threads", most);

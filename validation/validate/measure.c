@@ -122,10 +122,12 @@ int carm_validate_open_team(struct carm_validate *run, int threads, struct carm_
     /* places for small sets are tried on eight pages (carm_measure_place) */
     carm_observer_step(run->observer, "%d thread%s: touching memory", threads,
                        threads == 1 ? "" : "s");
+    enum { REPS = 2048 }; /* room for so many at least */
+    const size_t reps = run->config->reps > REPS ? run->config->reps : REPS;
     int rc = carm_observer_check(run->observer, err);
     rc = rc ? rc
             : carm_team_open(team, run->topo, run->clock, threads, largest + ((size_t)18 << 20),
-                             run->config->reps > 2048 ? run->config->reps : 2048, err);
+                             reps, err);
     if (!rc) {
         (*team)->deadline = (struct carm_deadline){run->until, run->observer->stop};
         touch(run, *team, largest);
