@@ -240,18 +240,10 @@ TEST(memory_domains_are_measured)
             assert_int_equal(m->nnuma, how == 4 ? 5 : 4);
             continue;
         }
-        assert_int_equal(seen.reps, 5 * (how == 2   ? 0
-                                         : how == 3 ? 512
-                                                    : 256)); /* an eighth, at least 256 */
-        assert_true(how == 2 || seen.target == carm_level_target(1, 2));
         assert_string_equal(none.text, "");
         assert_int_equal(seen.teams, 0);
         assert_int_equal(m->nnuma, 5);
         assert_int_equal(m->nnuma_nodes, 2);
-        for (int i = 0; i < 2; i++) {
-            assert_true(m->numa_nodes[i].node == i && m->numa_nodes[i].cores == 2 &&
-                        m->numa_nodes[i].memory_bytes > 0);
-        }
         for (int from = -1; from < 2; from++) {
             for (int to = from < 0 ? -1 : 0; to < (from < 0 ? 0 : 2); to++) {
                 const struct carm_numa_pair *p = carm_numa_find(m, from, to);
