@@ -462,7 +462,6 @@ int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *
     const unsigned units = carm_chain_units(code);
     const unsigned path = carm_chain_path(code);
     const bool many = code->form == CARM_CHAIN_THROUGHPUT;
-    const unsigned ways = many && code->row->ways > 1 ? code->row->ways : 1;
     const unsigned all = code->form == CARM_CHAIN_CHASE ? units * code->chains
                          : code->form == CARM_CHAIN_GATHER
                              ? units * code->chains * 8 / carm_isas[code->isa].vector_bytes
@@ -484,7 +483,7 @@ int carm_chain_recount_check(const struct carm_chain_code *code, const uint8_t *
                              (unsigned long long)figures[i].due);
         }
     }
-    const unsigned longest = code->row && code->row->ways > 1 ? units / ways * path : 0;
+    const unsigned longest = many && code->row->ways > 1 ? units / code->row->ways * path : 0;
     if (many && out->carried > longest) {
         return carm_fail(
             err, CARM_EFORMAT,
