@@ -206,6 +206,7 @@ TEST(tiles)
     assert_true(c.nisas == 5 && c.nwhole == 5 && c.isas[4] == CARM_SCALAR);
     c = configure(&(struct carm_build_words){.isa = "amx,sse,avx512", .precision = "int8"}, &cpu);
     assert_true(c.nisas == 3 && c.isas[0] == CARM_AVX512 && c.isas[2] == CARM_AMX);
+    assert_int_equal(c.nops, 9); /* those of integers as well: int8 is the only one */
     c = configure(&(struct carm_build_words){.isa = "amx", .precision = "int8"}, &cpu);
     planned(&c, &cpu, of);
     assert_true(c.nisas == 1 && of[CARM_INT8] > 16);

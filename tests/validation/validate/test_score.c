@@ -277,6 +277,13 @@ TEST_BETWEEN(what_the_model_lacks_gets_no_score, open_fixture, close_fixture)
     assert_score("cache-aware", "DRAM", error, 1, 0.1, 1.0 / 3);
     assert_score("cache-aware", "all", error, 1, 0.1, 1.0 / 3);
     assert_int_equal(f.model.nvalidation, 2);
+    (void)close_fixture(NULL);
+    (void)open_fixture(NULL); /* one cache and memory: bytes cross between these */
+    f.model.levels = &f.levels[1];
+    f.model.nlevels = 2;
+    add_point(&one_fma, "DRAM", 100, 1.2e9, 1250, 0);
+    score(&one_fma);
+    assert_int_equal(find(&one_fma, "original", "DRAM")->n, 1);
 }
 
 TEST_BETWEEN(refuses_a_point_without_time, open_fixture, close_fixture)
