@@ -259,7 +259,7 @@ fi
 
 # Single points are compared with room for a machine that is busy; what stands between two steps of
 # the ladder, several times, is more. Where a point stayed disturbed, nothing is concluded from it.
-"$carm" build --quick --budget 30 --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
+"$carm" build --quick --budget 20 --ceilings -o "$dir/c.json" >"$dir/out" 2>"$dir/err" &&
   grep -q '^[0-9]* ceilings' "$dir/out" && [ -z "$(said "$dir/err")" ]
 ok "build --ceilings"
 if python3 -c '' 2>/dev/null; then
