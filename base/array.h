@@ -24,6 +24,7 @@ int carm_array_append(void *items, size_t *room, size_t *n, const void *element,
 
 /* Bisects an array in order: sets i to the index of the first element that is not before what is sought, n if all are.
  * before  whether the element of index `middle` is before it */
+/* NOLINTBEGIN(bugprone-macro-parentheses): middle is declared */
 #define CARM_ARRAY_BISECT(i, n, middle, before)                  \
     do {                                                         \
         __typeof__(i) end_ = (n);                                \
@@ -36,3 +37,4 @@ int carm_array_append(void *items, size_t *room, size_t *n, const void *element,
             }                                                    \
         }                                                        \
     } while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */

@@ -159,7 +159,7 @@ static void put_row(const struct carm_mark *marks, size_t n, size_t at, const st
                     struct carm_row *row)
 {
     enum { LEVELS = 3 };
-    struct level levels[LEVELS];
+    struct level levels[LEVELS] = {{.iterations = 0.0}};
     size_t k = 0;
     *row = (struct carm_row){.threads = 1, .share = 1.0};
     snprintf(row->name, sizeof row->name, "%s", *marks[at].name ? marks[at].name : "unnamed");

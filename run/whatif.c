@@ -433,7 +433,7 @@ static void open_candidate(struct candidate *c, struct carm_whatif_loop *loop, p
         npieces += c->codes[k]->npieces;
     }
     c->bytes = malloc(size + 1);
-    c->pieces = calloc(npieces, sizeof *c->pieces);
+    c->pieces = calloc(npieces + 1, sizeof *c->pieces);
     if (!c->bytes || !c->pieces) {
         snprintf(loop->why, sizeof loop->why, "not enough memory");
         return;
@@ -618,8 +618,8 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
                         struct carm_whatif_loop *loop, struct carm_whatif_change *change)
 {
     double ratios[CARM_WHATIF_SNAPSHOTS];
-    double nulls[CARM_WHATIF_SNAPSHOTS];
-    double seconds[CARM_WHATIF_SNAPSHOTS];
+    double nulls[CARM_WHATIF_SNAPSHOTS] = {0.0};
+    double seconds[CARM_WHATIF_SNAPSHOTS] = {0.0};
     const char *refused = c->trial.refused[trial];
     *change = (struct carm_whatif_change){.program = NAN};
     if (refused[0]) {
@@ -691,8 +691,8 @@ static void take_loop(struct candidate *c, const struct session *s, struct carm_
         [CARM_WHATIF_STREAM3] = CARM_VARIANT_STREAM3,
         [CARM_WHATIF_STREAM4] = CARM_VARIANT_STREAM4,
     };
-    double nulls[CARM_WHATIF_SNAPSHOTS];
-    double seconds[CARM_WHATIF_SNAPSHOTS];
+    double nulls[CARM_WHATIF_SNAPSHOTS] = {0.0};
+    double seconds[CARM_WHATIF_SNAPSHOTS] = {0.0};
     const char *why = "";
     size_t good = 0;
     for (size_t i = 0; i < c->n; i++) {

@@ -12,12 +12,15 @@
 #include "models/roofline.h"
 #include "models/scaling.h"
 
+/* avx2 adds integers only: floating point has 256 bits in both */
+static bool is_avx(const char *isa)
+{
+    return strcmp(isa, "avx") == 0 || strcmp(isa, "avx2") == 0;
+}
+
 bool carm_place_same_isa(const char *a, const char *b)
 {
-    /* avx2 adds integers only: floating point has 256 bits in both */
-    return strcmp(a, b) == 0 ||
-           (strncmp(a, "avx", 3) == 0 && strncmp(b, "avx", 3) == 0 &&
-            (!a[3] || strcmp(a + 3, "2") == 0) && (!b[3] || strcmp(b + 3, "2") == 0));
+    return strcmp(a, b) == 0 || (is_avx(a) && is_avx(b));
 }
 
 int carm_place_width(const char *isa)

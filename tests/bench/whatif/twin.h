@@ -2,7 +2,9 @@
 /* What loops.c and twins.c have in common: data, time, and a program that runs a loop as it is, or as a programmer would change
  * it. PROGRAM NAME CHANGE TIMES [LINES]: prints the nanoseconds of an iteration; CHANGE is empty: as it is. TIMES: calls, or 0.2s.
  * Without arguments: each name with its changes. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
