@@ -393,6 +393,7 @@ void carm_recipe_free(struct carm_recipe *recipe)
 
 /* ---- which recipe ---- */
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): __cpuid_count writes out */
 __attribute__((weak)) void carm_cpuid_leaf(uint32_t leaf, uint32_t subleaf, uint32_t out[4])
 {
     __cpuid_count(leaf, subleaf, out[0], out[1], out[2], out[3]);
