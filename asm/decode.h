@@ -107,9 +107,9 @@ struct carm_insn {
     int64_t value; /* displacement from the base, address in the image, immediate or target */
 };
 
-/* Decodes image[begin .. end). Behind the last instruction follows one of role END, whose offset is `end`. Bytes and columns of tiles come from the shape that the code itself
- * loads from the image; before the loop, tiles are loaded from constants. *insns [*n + 1] is to be released
- * with free; untouched on error.
+/* Decodes image[begin .. end). Behind the last instruction follows one of role END, whose offset is `end`.
+ * Bytes and columns of tiles come from the shape that the code itself loads from the image; before the
+ * loop, tiles are loaded from constants. *insns [*n + 1] is to be released with free; untouched on error.
  * Refuses code outside the repertoire: other instructions, prefixes, masks, broadcasts and
  * roundings, other addresses than those of enum carm_insn_base, writes to other general
  * registers than rax, rcx, rdx and r8 to r11; tiles without a shape, whose rows do not follow one

@@ -170,7 +170,6 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
                                           const struct carm_model *model)
 {
     const struct carm_roofs *best = NULL;
-    bool best_draws = false;
     double best_bandwidth = 0;
     int best_rank = 0;
     for (size_t i = 0; i < model->nroofs; i++) {
@@ -185,14 +184,13 @@ const struct carm_roofs *carm_select_best(const struct carm_select *sel,
         /* A set without memory roofs draws nothing: any other set goes before it. */
         const int rank = carm_precision_rank(r->precision);
         const bool draws = bandwidth > 0;
-        bool better = draws != best_draws                   ? draws
+        bool better = draws != (best_bandwidth > 0)         ? draws
                       : rank != best_rank                   ? rank < best_rank
                       : best && carm_roofs_precede(best, r) ? false
                       : best && carm_roofs_precede(r, best) ? true
                                                             : bandwidth > best_bandwidth;
         if (!best || better) {
             best = r;
-            best_draws = draws;
             best_bandwidth = bandwidth;
             best_rank = rank;
         }

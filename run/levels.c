@@ -312,10 +312,10 @@ static size_t read_ways(struct carm_cache_ways out[CARM_TOPO_CACHES_MAX])
     if (carm_topo_open(&topo, NULL, NULL, &none) != 0) {
         return 0;
     }
-    const size_t n = topo->ncaches;
-    for (size_t i = 0; i < topo->ncaches; i++) {
-        const struct carm_topo_cache *c = &topo->caches[i];
-        out[i] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
+    size_t n = 0;
+    for (; n < topo->ncaches; n++) {
+        const struct carm_topo_cache *c = &topo->caches[n];
+        out[n] = (struct carm_cache_ways){c->level, c->size_bytes, c->ways, c->inclusive};
     }
     carm_topo_close(topo);
     return n;

@@ -618,8 +618,8 @@ static void take_change(const struct candidate *c, enum carm_whatif_kind kind, i
                         struct carm_whatif_loop *loop, struct carm_whatif_change *change)
 {
     double ratios[CARM_WHATIF_SNAPSHOTS];
-    double nulls[CARM_WHATIF_SNAPSHOTS] = {0.0};
-    double seconds[CARM_WHATIF_SNAPSHOTS] = {0.0};
+    double nulls[CARM_WHATIF_SNAPSHOTS];
+    double seconds[CARM_WHATIF_SNAPSHOTS];
     const char *refused = c->trial.refused[trial];
     *change = (struct carm_whatif_change){.program = NAN};
     if (refused[0]) {

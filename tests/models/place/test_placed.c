@@ -635,7 +635,7 @@ TEST(words_of_points)
     }
 }
 
-/* Each name of a limit and of advice is found again; what is not known leaves a gain open. */
+/* carm_point_verdict finds each limit and each advice by its name. A point without gains has a gain of 1 to infinity. */
 TEST(verdicts_of_points)
 {
     struct carm_point p = carm_point_blank();
